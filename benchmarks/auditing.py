@@ -32,33 +32,33 @@ def worlds() -> Iterator[tuple[str, didact.Task]]:
 
 def exams() -> Iterator[list[str]]:
     for name, task in worlds():
-        known = didact.equivalence_class(task)
+        bec = didact.equivalence_class(task)
         for ask in ("comparisons", "actions", "preferences"):
-            made = didact.exam(task, ask=ask, known=known)
+            made = didact.exam(task, ask=ask, bec=bec)
             times = [
-                best_time(lambda a=ask, t=task, k=known: didact.exam(t, ask=a, known=k)),
+                best_time(lambda a=ask, t=task, k=bec: didact.exam(t, ask=a, bec=k)),
                 best_time(lambda a=ask, t=task: didact.exam(t, ask=a)),
             ]
             proof = "-"
             if ask == "comparisons":
                 proof = readable(
-                    best_time(lambda t=task, k=known: didact.exam(t, known=k).proof is None)
+                    best_time(lambda t=task, k=bec: didact.exam(t, bec=k).proof is None)
                 )
             yield [f"{name}, {ask}", str(len(made)), *map(readable, times), proof]
 
 
 def agents() -> Iterator[list[str]]:
     for name, task in worlds():
-        known = didact.equivalence_class(task)
-        questions = didact.exam(task, known=known)
+        bec = didact.equivalence_class(task)
+        questions = didact.exam(task, bec=bec)
         drawn = np.random.default_rng(0).normal(size=(AGENTS, task.mdp.n_features))
         few = drawn[:50]
 
         def graded(questions=questions, drawn=drawn) -> int:
             return sum(questions.grade(questions.answers_of(w)).passed for w in drawn)
 
-        def planned(task=task, known=known, few=few) -> int:
-            return sum(didact.audit(task, list(w), known=known).passed for w in few)
+        def planned(task=task, bec=bec, few=few) -> int:
+            return sum(didact.audit(task, list(w), bec=bec).passed for w in few)
 
         times = best_time(graded, first=True), AGENTS / len(few) * best_time(planned, first=True)
         yield [name, *map(readable, times)]

@@ -50,11 +50,11 @@ def report() -> None:
 def classes() -> Iterator[list[str]]:
     for size, k, at_least in ((9, 8, 0.5), (30, 8, 0.5), (20, 35, 0.0), (30, 50, 0.0)):
         task = didact.make("random-grid", size=size, n_features=k, seed=0)
-        known = didact.equivalence_class(task, arithmetic="exact")
+        bec = didact.equivalence_class(task, arithmetic="exact")
         once = partial(didact.equivalence_class, task, arithmetic="exact")
         exact = best_time(once, at_least=at_least, first=size * k > 200)
         rough = best_time(partial(didact.equivalence_class, task, arithmetic="float"))
-        counts = [str(known.rows.n_rows), str(known.cone.n_facets)]
+        counts = [str(bec.rows.n_rows), str(bec.cone.n_facets)]
         times = [readable(exact), readable(rough), f"{exact / rough:.0f}x"]
         yield [f"{size}x{size}, k = {k}", *counts, *times]
 
@@ -103,10 +103,10 @@ def grown(members: int) -> dict[str, float]:
     didact.equivalence_class(family, arithmetic="float")
     took["float"] = time.perf_counter() - began
     began = time.perf_counter()
-    known = didact.equivalence_class(family, arithmetic="exact")
+    bec = didact.equivalence_class(family, arithmetic="exact")
     took["exact"] = time.perf_counter() - began
     began = time.perf_counter()
-    lesson = didact.teach(family, teacher="exact", horizon=1, known=known)
+    lesson = didact.teach(family, teacher="exact", horizon=1, bec=bec)
     took["lesson"] = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {**took, "pairs": lesson.n_pairs, "megabytes": peak}

@@ -47,8 +47,8 @@ def report() -> None:
 
 def rewards() -> Iterator[list[str]]:
     for name, slip in (("9x9, k = 8", "0"), ("9x9, k = 8, slippery", "0.2")):
-        known = didact.equivalence_class(didact.make("random-grid", size=9, seed=0, slip=slip))
-        losses = fan_of(known).losses
+        bec = didact.equivalence_class(didact.make("random-grid", size=9, seed=0, slip=slip))
+        losses = fan_of(bec).losses
         drawn = np.random.default_rng(0).normal(size=(REWARDS, 8))
         losses.of(drawn)
         yield [name, readable(min(_seconds(losses, drawn) for _ in range(8)) / REWARDS)]
@@ -63,10 +63,10 @@ def _seconds(losses: Losses, drawn: Floats) -> float:
 def cells() -> Iterator[list[str]]:
     for seed, shown in ((0, 6), (1, 8)):
         task = didact.make("random-grid", size=9, seed=seed)
-        known = didact.equivalence_class(task)
-        lesson = didact.teach(task, known=known, teacher="exact", horizon=1, order="loss")
-        pairs = shown_pairs(known.parts, lesson.demonstrations[:shown])
-        region = region_of(fan_of(known), known.rows.normals[known.rows.stated_by(pairs)])
+        bec = didact.equivalence_class(task)
+        lesson = didact.teach(task, bec=bec, teacher="exact", horizon=1, order="loss")
+        pairs = shown_pairs(bec.parts, lesson.demonstrations[:shown])
+        region = region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(pairs)])
         began = time.process_time()
         found = worst_cell(region, most_cells=3000)
         taken = time.process_time() - began
@@ -89,9 +89,9 @@ def charts() -> Iterator[list[str]]:
 def frontiers() -> Iterator[list[str]]:
     for seed in range(2):
         task = didact.make("random-grid", size=9, seed=seed)
-        known = didact.equivalence_class(task)
+        bec = didact.equivalence_class(task)
         began = time.process_time()
-        found = didact.frontier(task, known=known, horizon=1, time_limit=120)
+        found = didact.frontier(task, bec=bec, horizon=1, time_limit=120)
         taken = time.process_time() - began
         rows = found.to_records()
         steps = " ".join(str(row["n_demonstrations"]) for row in rows)
@@ -103,11 +103,11 @@ def lessons() -> Iterator[list[str]]:
     for size, k, loss in ((5, 4, "1%"), (9, 8, "0.1%"), (9, 8, "1%")):
         for seed in range(2):
             task = didact.make("random-grid", size=size, n_features=k, seed=seed)
-            known = didact.equivalence_class(task)
+            bec = didact.equivalence_class(task)
             began = time.process_time()
             lesson = didact.teach(
                 *(task,),
-                **{"teacher": "exact", "horizon": 1, "known": known},
+                **{"teacher": "exact", "horizon": 1, "bec": bec},
                 **{"loss": loss, "learner": "half-spaces"},
             )
             taken = time.process_time() - began

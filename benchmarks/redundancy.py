@@ -31,14 +31,14 @@ class World:
     def __init__(self, size: int, n_features: int):
         task = didact.make("random-grid", size=size, n_features=n_features, seed=0)
         began = time.perf_counter()
-        self.known = equivalence_class(task, arithmetic="float")
+        self.bec = equivalence_class(task, arithmetic="float")
         self.whole = time.perf_counter() - began
         self.task, self.weights = task, task.weights
-        states, actions, others = self.known.rows.statements.T
-        pairs = didact.successor_features(task.mdp, self.known.plan).pairs
+        states, actions, others = self.bec.rows.statements.T
+        pairs = didact.successor_features(task.mdp, self.bec.plan).pairs
         self.raw = pairs[states, actions] - pairs[states, others]
-        self.distinct = self.known.rows.normals
-        self.facets = set(self.known.cone.facet_rows())
+        self.distinct = self.bec.rows.normals
+        self.facets = set(self.bec.cone.facet_rows())
 
     def remove(self) -> FloatCone:
         """Raw rows in, facets out; rows that are zero up to rounding are none."""
@@ -80,12 +80,12 @@ def compare() -> Iterator[list[str]]:
         once = k > 8
         ours = best_time(world.remove, at_least=0.0 if once else LONG, first=once)
         theirs, how = linear_programs(world)
-        assert len(world.remove().facets) == world.known.cone.n_facets
+        assert len(world.remove().facets) == world.bec.cone.n_facets
         yield [
             f"{size}x{size}, k = {k}",
             str(len(world.raw)),
             str(len(world.distinct)),
-            str(world.known.cone.n_facets),
+            str(world.bec.cone.n_facets),
             readable(ours),
             f"{readable(theirs)} ({how})",
             f"{theirs / ours:.0f}x",
@@ -110,7 +110,7 @@ def growth() -> Iterator[list[str]]:
     for side in SIDES:
         world = World(side, 8)
         ours = best_time(world.remove, at_least=LONG)
-        cone = world.known.cone
+        cone = world.bec.cone
         yield [
             f"{side}x{side}",
             str(len(world.raw)),

@@ -107,7 +107,7 @@ def volumes() -> Iterator[list[str]]:
     known = [didact.equivalence_class(task) for task in tasks]
     for n_samples, n_worlds in ((10**5, 3), (10**6, WORLDS), (10**7, 5)):
         ours = mean(
-            best_time(partial(uvm, task, n_samples, known=found), at_least=0.0, first=i > 0)
+            best_time(partial(uvm, task, n_samples, bec=found), at_least=0.0, first=i > 0)
             for i, (task, found) in enumerate(zip(tasks[:n_worlds], known, strict=False))
         )
         cells = ["-", "-"]

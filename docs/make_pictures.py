@@ -29,9 +29,9 @@ WIDTH, HEIGHT = 900, 1110
 def lesson_html() -> str:
     """The page of a lesson for Gymnasium's Taxi."""
     task = from_gymnasium("Taxi-v4")
-    known = equivalence_class(task)
-    lesson = teach(task, known=known)
-    return lesson_page(task, lesson, known=known, verified=verify(task, lesson.document()))
+    bec = equivalence_class(task)
+    lesson = teach(task, bec=bec)
+    return lesson_page(task, lesson, bec=bec, verified=verify(task, lesson.document()))
 
 
 def draw_plots(path: Path) -> None:
@@ -43,7 +43,7 @@ def draw_plots(path: Path) -> None:
         sheet = Figure((7.0, 5.6), layout="constrained")
         axes = sheet.subplots(2, 2)
         lesson.plot(axes[0, 0])
-        lesson.known.plot(axes[0, 1])
+        lesson.bec.plot(axes[0, 1])
         belief.plot(axes[1, 0], truth=task.true_weights)
         plots.coverage(lesson, axes[1, 1])
         sheet.savefig(path, dpi=150, metadata={"Software": None})

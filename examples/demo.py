@@ -40,7 +40,7 @@ def compare_with_random(console: Console, task: didact.Task, lesson: didact.Less
     n = len(lesson.demonstrations)
     horizon = lesson.settings["horizon"]
     tries = [
-        didact.teach(task, teacher="random", n=n, horizon=horizon, seed=seed, known=lesson.known)
+        didact.teach(task, teacher="random", n=n, horizon=horizon, seed=seed, bec=lesson.bec)
         for seed in range(20)
     ]
     losses = [t.loss for t in tries if t.loss is not None]

@@ -33,10 +33,10 @@ def main(n_worlds: int) -> None:
     exact, noisy = [], {True: [], False: []}
     for seed in range(n_worlds):
         task = didact.make("random-grid", size=9, n_features=8, seed=seed)
-        known = didact.equivalence_class(task, arithmetic="exact")
-        exact.append(in_fractions(task, known))
+        bec = didact.equivalence_class(task, arithmetic="exact")
+        exact.append(in_fractions(task, bec))
         for in_place, rows in noisy.items():
-            rows.append(iterated(task, known, in_place=in_place))
+            rows.append(iterated(task, bec, in_place=in_place))
     print(f"{n_worlds} worlds, 9x9, 8 features, single steps; means over worlds")
     print(f"{'':34}{'fractions':>10}{'in place':>10}{'at once':>10}")
     for name in exact[0]:
@@ -56,22 +56,22 @@ def shown(column: list) -> str:
     return f"{np.mean(column):.2f}"
 
 
-def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
+def in_fractions(task: didact.Task, bec: didact.EquivalenceClass) -> dict:
     """The class and its lessons in exact arithmetic, each lesson proved complete or partial."""
 
     def lesson(teacher: str, **options: int) -> didact.Lesson:
-        return didact.teach(task, horizon=1, teacher=teacher, known=known, **options)
+        return didact.teach(task, horizon=1, teacher=teacher, bec=bec, **options)
 
     greedy, least = lesson("scot"), lesson("exact")
     found = {
-        "facets": known.cone.n_facets,
+        "facets": bec.cone.n_facets,
         "pairs, greedy": greedy.n_pairs,
         "pairs, proved minimum": least.n_pairs,
         "pairs, redundant ones not removed": lesson("scot-redundant").n_pairs,
         "the same, only equal rows merged": None,
         "redundant, counts to 1e-4": None,
-        "worlds with a false tie": not known.plan.is_proved,
-        "worlds that exclude true weights": known.cone.contains(task.true_weights) == "outside",
+        "worlds with a false tie": not bec.plan.is_proved,
+        "worlds that exclude true weights": bec.cone.contains(task.true_weights) == "outside",
         "greedy lessons that teach": greedy.is_complete,
     }
     for n_samples in SAMPLES:
@@ -82,7 +82,7 @@ def in_fractions(task: didact.Task, known: didact.EquivalenceClass) -> dict:
     return found
 
 
-def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: bool) -> dict:
+def iterated(task: didact.Task, bec: didact.EquivalenceClass, *, in_place: bool) -> dict:
     """The same from values and counts that stop at 1e-6; lessons are judged in fractions."""
     noisy = published_way(task, in_place=in_place)
     apart = noisy_rows(task, ALIKE, in_place=in_place)
@@ -92,9 +92,9 @@ def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: boo
         "pairs, greedy": len(noisy.lesson),
         "pairs, redundant ones not removed": len(noisy.redundant_lesson()),
         "the same, only equal rows merged": len(redundant_lesson(*apart)),
-        "worlds with a false tie": len(noisy.stated) > known.plan.optimal.sum(),
+        "worlds with a false tie": len(noisy.stated) > bec.plan.optimal.sum(),
         "worlds that exclude true weights": bool((slack < -ITERATED.tie).any()),
-        "greedy lessons that teach": teaches(task, known, noisy.lesson),
+        "greedy lessons that teach": teaches(task, bec, noisy.lesson),
     }
     loose = noisy_rows(task, COUNTS_TO_4, in_place=in_place)
     found["redundant, counts to 1e-4"] = len(redundant_lesson(*loose))
@@ -103,15 +103,15 @@ def iterated(task: didact.Task, known: didact.EquivalenceClass, *, in_place: boo
         by_volume = partial(volume_lesson, n_samples=n_samples)
         lesson = by_volume(noisy.normals, noisy.stated, rng=stream(0, "uvm"))
         found[f"pairs, UVM, {n_samples:,} samples"] = len(lesson)
-        found[f"UVM lessons that teach, {n_samples:,}"] = teaches(task, known, lesson)
+        found[f"UVM lessons that teach, {n_samples:,}"] = teaches(task, bec, lesson)
         kept = by_volume(*skipped, rng=stream(0, "uvm"))
         found[f"UVM, rows above 1e-6, {n_samples:,}"] = len(kept)
     return found
 
 
-def teaches(task: didact.Task, known: didact.EquivalenceClass, pairs: list) -> bool:
+def teaches(task: didact.Task, bec: didact.EquivalenceClass, pairs: list) -> bool:
     """Whether single steps pin the class down, decided in fractions."""
-    return didact.check(task, [[pair] for pair in pairs], known=known).teaches
+    return didact.check(task, [[pair] for pair in pairs], bec=bec).teaches
 
 
 if __name__ == "__main__":

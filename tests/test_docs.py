@@ -263,8 +263,8 @@ def test_files_lists_every_field_that_is_written(heading, written):
     lesson = didact.teach(didact.make("six-cell"))
     fields = {*lesson.document(), "n_close_calls", "loss_error"}  # the last two where there are any
     if written == "proof":
-        known = didact.equivalence_class(didact.make("six-cell"))
-        fields = set(lesson.proof) | set(didact.prove(known, []).document)
+        bec = didact.equivalence_class(didact.make("six-cell"))
+        fields = set(lesson.proof) | set(didact.prove(bec, []).document)
     assert listed == fields
 
 

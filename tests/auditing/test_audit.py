@@ -121,13 +121,13 @@ def test_a_belief_passes_in_a_share_of_its_draws():
     rng = np.random.default_rng(0)
     draws = rng.normal([-1, -3], [0.2, 1.0], size=(4, 100, 2))
     belief = _belief(task, draws)
-    known = didact.equivalence_class(task)
-    one_by_one = [didact.audit(task, list(w), known=known).passed for w in draws.reshape(-1, 2)]
+    bec = didact.equivalence_class(task)
+    one_by_one = [didact.audit(task, list(w), bec=bec).passed for w in draws.reshape(-1, 2)]
     found = didact.audit(task, belief)
     assert (found.verdict, found.agent) == ("undecided", "belief")
     assert found.share["share"] == pytest.approx(np.mean(one_by_one))
     assert found.share["low"] < found.share["share"] < found.share["high"]
-    assert acts_rightly(known, draws.reshape(-1, 2)).tolist() == one_by_one
+    assert acts_rightly(bec, draws.reshape(-1, 2)).tolist() == one_by_one
     assert 0.2 < found.share["share"] < 0.9
 
 
@@ -140,9 +140,9 @@ def test_draws_of_chains_that_disagree_are_said_to_be_such():
 
 
 def test_draws_on_the_boundary_are_planned_exactly():
-    known = didact.equivalence_class(didact.make("six-cell"))
+    bec = didact.equivalence_class(didact.make("six-cell"))
     edge = np.array([[-1.0, -2.539], [-1.0, -2.5390000001], [-1.0, -2.538]])
-    assert acts_rightly(known, edge).tolist() == [False, True, False]
+    assert acts_rightly(bec, edge).tolist() == [False, True, False]
 
 
 def _belief(task, draws):
@@ -214,7 +214,7 @@ def _fails(state):
         ([1, 2], {}, "a policy must be weights"),
         ([1, 1, 1], {"within": -1}, "within must not be negative"),
         ([1, 1, 1], {"exam": 3}, "exam must be an Exam"),
-        ([1, 1, 1], {"known": 3}, "known must be an EquivalenceClass"),
+        ([1, 1, 1], {"bec": 3}, "bec must be an EquivalenceClass"),
         ([[1], [2, 3]], {}, "a policy must be a table"),
     ],
 )

@@ -62,7 +62,7 @@ def test_floats_give_the_same_questions_and_no_proof():
 
 def test_floats_that_cannot_decide_pass_nobody():
     task = didact.make("uvm-failure")
-    numerical = exam(task, known=didact.equivalence_class(task, arithmetic="float"))
+    numerical = exam(task, bec=didact.equivalence_class(task, arithmetic="float"))
     right = numerical.grade([q.key for q in numerical.questions])
     assert (right.verdict == "pass") == (numerical.n_close_calls == 0)
 
@@ -100,7 +100,7 @@ def test_preferences_need_exact_arithmetic():
     [
         ({"ask": "action"}, "did you mean 'actions'"),
         ({"closed": 1}, "closed must be True or False"),
-        ({"known": 3}, "known must be an EquivalenceClass"),
+        ({"bec": 3}, "bec must be an EquivalenceClass"),
     ],
 )
 def test_what_is_no_choice_is_refused(options, message):

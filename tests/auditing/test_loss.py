@@ -46,8 +46,8 @@ def test_weights_lose_what_the_worst_way_to_break_ties_does():
 def test_of_a_belief_the_draws_are_counted_that_lose_little():
     task = didact.make("six-cell")
     draws = np.random.default_rng(0).normal([-1, -3], [0.2, 1.0], size=(4, 25, 2))
-    known, belief = didact.equivalence_class(task), _belief(task, draws)
-    judged = [didact.audit(task, list(w), loss=2, known=known) for w in draws.reshape(-1, 2)]
+    bec, belief = didact.equivalence_class(task), _belief(task, draws)
+    judged = [didact.audit(task, list(w), loss=2, bec=bec) for w in draws.reshape(-1, 2)]
     found = didact.audit(task, belief, loss=2)
     assert found.verdict == "undecided"
     assert found.share["share"] == pytest.approx(np.mean([each.passed for each in judged]))
@@ -81,12 +81,12 @@ def test_a_bound_for_each_action_and_one_for_all_are_not_mixed():
 def every(seed):
     """A tiny world with two features: one direction in each class, and what its policies lose."""
     task = model(seed)
-    known = didact.equivalence_class(task)
-    weights = directions(known)
+    bec = didact.equivalence_class(task)
+    weights = directions(bec)
     counts, losses = counts_and_losses(task)
     returns = weights @ counts.T
     best = returns >= returns.max(axis=1)[:, None] - 1e-9
-    return known, weights, np.where(best, losses, -np.inf).max(axis=1)
+    return bec, weights, np.where(best, losses, -np.inf).max(axis=1)
 
 
 def answers_of(questions, rng):
@@ -109,9 +109,9 @@ def who_answers(questions, given, weights):
 
 @pytest.mark.parametrize("seed", chunks(12, 40))
 def test_what_follows_from_answers_is_true_of_every_direction(seed):
-    known, weights, losses = every(seed)
+    bec, weights, losses = every(seed)
     rng = random.Random(f"answers {seed}")
-    asked = exam(known.task, known=known)
+    asked = exam(bec.task, bec=bec)
     assert all(question.key != "equal" for question in asked.questions)
     if not asked.questions:
         assert asked.grade([], loss=0).passed
@@ -120,7 +120,7 @@ def test_what_follows_from_answers_is_true_of_every_direction(seed):
         given = answers_of(asked.questions, rng)
         found = asked.grade(given, loss=f"{100 * share:g}%")
         fits = who_answers(asked.questions, given, weights)
-        bound = share * spread(known)
+        bound = share * spread(bec)
         if not fits.any():
             assert "no weights" in found.reason
         elif losses[fits].max() <= bound + 1e-9:
@@ -133,9 +133,9 @@ def test_what_follows_from_answers_is_true_of_every_direction(seed):
             assert found.witness is not None
 
 
-def spread(known):
-    uniform = np.full(known.plan.optimal.shape, 1 / known.plan.optimal.shape[1])
-    return didact.evaluate(known.task, uniform, plan=known.plan).policy_loss
+def spread(bec):
+    uniform = np.full(bec.plan.optimal.shape, 1 / bec.plan.optimal.shape[1])
+    return didact.evaluate(bec.task, uniform, plan=bec.plan).policy_loss
 
 
 @cache
@@ -166,7 +166,7 @@ def test_a_wrong_answer_that_costs_little_passes():
     assert asked.grade(given).verdict == "fail"
     found = asked.grade(given, loss="1%")
     assert (found.verdict, found.same, found.question) == ("pass", False, 4)
-    assert 0 < found.loss_bound < 0.01 * spread(asked.known)
+    assert 0 < found.loss_bound < 0.01 * spread(asked.bec)
     assert asked.grade(given, loss=found.loss_bound / 2).verdict != "pass"
 
 
@@ -193,19 +193,19 @@ def test_best_actions_pass_where_they_are_closed_or_all_is_charted(monkeypatch):
 def test_what_an_agent_was_seen_to_do_passes_only_if_every_policy_may():
     """No action was called worse, so that the reward 0 fits, and with it the worst policy."""
     task = corridor()
-    known = didact.equivalence_class(task)
-    enough = didact.teach_within(task, known=known, teacher="exact", horizon=1, loss="1%")
+    bec = didact.equivalence_class(task)
+    enough = didact.teach_within(task, bec=bec, teacher="exact", horizon=1, loss="1%")
     assert enough.loss_status == "enumerated"
     seen = list(enough.demonstrations)
-    found = didact.audit(task, seen, loss="1%", known=known)
+    found = didact.audit(task, seen, loss="1%", bec=bec)
     assert (found.verdict, found.agent) == ("undecided", "demonstrations")
     assert "without preferences" in found.reason
-    assert didact.audit(task, list(found.witness), loss="1%", known=known).verdict == "fail"
-    most = didact.audit(task, [0, 0, 0, 0], known=known).loss
-    assert didact.audit(task, seen, loss=1.01 * most, known=known).verdict == "pass"
-    assert didact.audit(task, seen, loss=0.99 * most, known=known).verdict == "undecided"
+    assert didact.audit(task, list(found.witness), loss="1%", bec=bec).verdict == "fail"
+    most = didact.audit(task, [0, 0, 0, 0], bec=bec).loss
+    assert didact.audit(task, seen, loss=1.01 * most, bec=bec).verdict == "pass"
+    assert didact.audit(task, seen, loss=0.99 * most, bec=bec).verdict == "undecided"
     with pytest.raises(InvalidParameter, match="give loss"):
-        didact.audit(task, seen, known=known)
+        didact.audit(task, seen, bec=bec)
 
 
 def on_the_boundary():

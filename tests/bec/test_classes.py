@@ -83,10 +83,10 @@ def test_on_path_rows_alone_would_allow_a_loss():
     features = [[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]]
     moves = Transitions.from_rows(rows, 5, 2)
     task = Task(MDP(moves, features, "0.9", start=0, terminal=[2, 3, 4]), [1, -1])
-    known = equivalence_class(task)
-    on_path = demonstration_class(known, [[(0, 0)]])
+    bec = equivalence_class(task)
+    on_path = demonstration_class(bec, [[(0, 0)]])
     assert on_path.contains(["0.1", 5]) == "inside"
-    assert known.cone.contains(["0.1", 5]) == "outside"
+    assert bec.cone.contains(["0.1", 5]) == "outside"
     assert evaluate(task, ["0.1", 5]).policy_loss == pytest.approx(1.71, abs=1e-12)
 
 
@@ -111,10 +111,10 @@ def test_terminal_conventions_change_the_class():
 def test_constant_rewards_may_be_real_and_no_rows_at_all_is_a_class(arithmetic):
     """With one feature everywhere no action matters: every weight is in the class."""
     task = make("random-grid", size=3, n_features=1)
-    known = equivalence_class(task, arithmetic=arithmetic)
-    assert known.rows.n_rows == 0
-    assert known.cone.contains([-3]) == "inside"
-    assert np.abs(known.cone.center()).tolist() == [1.0]
+    bec = equivalence_class(task, arithmetic=arithmetic)
+    assert bec.rows.n_rows == 0
+    assert bec.cone.contains([-3]) == "inside"
+    assert np.abs(bec.cone.center()).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
@@ -132,10 +132,10 @@ def test_auto_is_exact_while_affordable(monkeypatch):
     assert equivalence_class(task).arithmetic == "exact"
     assert equivalence_class(task).counts is not None
     monkeypatch.setattr(classes, "EXACT_ENTRIES", 10)
-    known = equivalence_class(task)
-    assert known.arithmetic == "float"
-    assert known.counts is None
-    assert not known.cone.is_proved
+    bec = equivalence_class(task)
+    assert bec.arithmetic == "float"
+    assert bec.counts is None
+    assert not bec.cone.is_proved
 
 
 def test_a_plan_at_hand_is_used():
@@ -168,18 +168,18 @@ def test_scope_is_one_of_two():
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_demonstrations_state_their_own_rows(arithmetic):
-    known = equivalence_class(make("six-cell"), arithmetic=arithmetic)
-    cone = demonstration_class(known, [[(5, 2), (4, 2), (3, 0)]])
+    bec = equivalence_class(make("six-cell"), arithmetic=arithmetic)
+    cone = demonstration_class(bec, [[(5, 2), (4, 2), (3, 0)]])
     assert cone.rows.statements[:, 0].tolist() == [3] * 3 + [4] * 3 + [5] * 3
     assert cone.contains((-1, -10)) == "inside"
     assert cone.contains((-1, -2)) == "inside"
-    assert known.cone.contains((-1, -2)) == "outside"
+    assert bec.cone.contains((-1, -2)) == "outside"
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
 def test_one_of_two_tied_actions_gives_an_inequality_both_an_equality(arithmetic):
-    known = equivalence_class(make("uvm-failure"), arithmetic=arithmetic)
-    one, both = (demonstration_class(known, d) for d in ([[(8, 0)]], [[(8, 0)], [(8, 2)]]))
+    bec = equivalence_class(make("uvm-failure"), arithmetic=arithmetic)
+    one, both = (demonstration_class(bec, d) for d in ([[(8, 0)]], [[(8, 0)], [(8, 2)]]))
     assert one.equalities == ()
     assert len(both.equalities) == 2
     assert len(both.lineality) == 1
@@ -196,18 +196,18 @@ def test_one_of_two_tied_actions_gives_an_inequality_both_an_equality(arithmetic
     ],
 )
 def test_bad_demonstrations_are_refused_in_one_line(demonstrations, error, message):
-    known = equivalence_class(make("six-cell"))
+    bec = equivalence_class(make("six-cell"))
     with pytest.raises(error, match=message) as caught:
-        demonstration_class(known, demonstrations)
+        demonstration_class(bec, demonstrations)
     assert "\n" not in str(caught.value)
 
 
 def test_demonstrations_stay_in_scope():
     rows = [(0, 0, 1, 1), (0, 1, 0, 1), (2, 0, 1, 1), (2, 1, 2, 1)]
     mdp = MDP(Transitions.from_rows(rows, 3, 2), [[-1], [0], [-1]], "0.9", start=0, terminal=[1])
-    known = equivalence_class(Task(mdp, [1]))
+    bec = equivalence_class(Task(mdp, [1]))
     with pytest.raises(InvalidParameter, match="state 2 cannot be reached from the start"):
-        demonstration_class(known, [[(2, 0)]])
+        demonstration_class(bec, [[(2, 0)]])
     everywhere = equivalence_class(Task(mdp, [1]), scope="all")
     assert demonstration_class(everywhere, [[(2, 0)]]).n_facets == 1
 
@@ -219,12 +219,12 @@ def test_exact_classes_have_the_optimal_actions_of_exact_plans(seed, most, monke
     monkeypatch.setattr(sys.modules["didact.planning.solve"], "EXACT_STATES", most)
     task = make("random-grid", size=4, n_features=3, seed=seed)
     plan = solve(task, arithmetic="exact")
-    known = equivalence_class(task, arithmetic="exact")
-    assert known.plan.is_proved
-    assert np.array_equal(known.plan.optimal, plan.optimal)
-    assert known.plan.values == pytest.approx(plan.values, abs=1e-12)
+    bec = equivalence_class(task, arithmetic="exact")
+    assert bec.plan.is_proved
+    assert np.array_equal(bec.plan.optimal, plan.optimal)
+    assert bec.plan.values == pytest.approx(plan.values, abs=1e-12)
     given = equivalence_class(task, arithmetic="exact", plan=plan)
-    assert (known.rows.exact, known.cone.facets) == (given.rows.exact, given.cone.facets)
+    assert (bec.rows.exact, bec.cone.facets) == (given.rows.exact, given.cone.facets)
     assert plan.exact_values == tuple(map(Fraction, plan.exact_values))
     assert [float(value) for value in plan.exact_values] == plan.values.tolist()
 
@@ -256,10 +256,10 @@ def interrupting(monkeypatch):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_it_is_told_before_and_followed_to_the_end(everything_is_long, world):
-    known = didact.equivalence_class(world)
-    assert known.arithmetic == "exact"
+    bec = didact.equivalence_class(world)
+    assert bec.arithmetic == "exact"
     first, *others = [record.getMessage() for record in everything_is_long.records]
-    assert first.startswith(f"certificates for {known.rows.n_rows} rows of 3 features will take")
+    assert first.startswith(f"certificates for {bec.rows.n_rows} rows of 3 features will take")
     assert "Ctrl-C" in first
     assert others[-1].endswith("have their certificates (100%)")
 
@@ -268,13 +268,13 @@ def test_it_is_told_before_and_followed_to_the_end(everything_is_long, world):
 def test_who_interrupts_has_the_numerical_class(everything_is_long, monkeypatch, world):
     exact = didact.equivalence_class(world, arithmetic="exact")
     interrupting(monkeypatch)
-    known = didact.equivalence_class(world)
-    assert known.arithmetic == "float"
-    assert known.cone.n_facets == exact.cone.n_facets
-    assert all(part.counts is None for part in known.parts)
+    bec = didact.equivalence_class(world)
+    assert bec.arithmetic == "float"
+    assert bec.cone.n_facets == exact.cone.n_facets
+    assert all(part.counts is None for part in bec.parts)
     last = everything_is_long.records[-1].getMessage()
     assert last == "interrupted: the class is numerical, not proved"
-    lesson = didact.teach(world, known=known, horizon=1)
+    lesson = didact.teach(world, bec=bec, horizon=1)
     assert lesson.is_complete
     assert lesson.proof is None
 
@@ -290,8 +290,8 @@ def test_who_asks_for_exactness_is_not_told_and_gets_no_less(
 
 def test_small_work_is_not_told(caplog):
     caplog.set_level(logging.INFO, logger="didact")
-    known = didact.equivalence_class(FAMILY)
-    assert expected_seconds(known.rows) < 1
+    bec = didact.equivalence_class(FAMILY)
+    assert expected_seconds(bec.rows) < 1
     assert not [r for r in caplog.records if "certificates" in r.getMessage()]
 
 
@@ -313,15 +313,15 @@ def test_the_class_of_demonstrations_of_a_task_is_that_of_its_class():
     assert cone.equals(demonstration_class(equivalence_class(task), short))
     for weights, position in [([-1, -1], "boundary"), ([-1, -2], "inside"), ([-2, -1], "outside")]:
         assert cone.contains(weights) == position
-    known = equivalence_class(task)
-    assert known.cone.is_subset(cone)
-    assert not cone.is_subset(known.cone)
-    assert demonstration_class(task, long, scope="all").equals(known.cone)
+    bec = equivalence_class(task)
+    assert bec.cone.is_subset(cone)
+    assert not cone.is_subset(bec.cone)
+    assert demonstration_class(task, long, scope="all").equals(bec.cone)
 
 
 def test_the_class_of_demonstrations_refuses_another_scope_and_suboptimal_actions():
-    known = equivalence_class(make("six-cell"))
+    bec = equivalence_class(make("six-cell"))
     with pytest.raises(InvalidParameter, match="scope is that of the class"):
-        demonstration_class(known, [[(5, 2)]], scope="all")
+        demonstration_class(bec, [[(5, 2)]], scope="all")
     with pytest.raises(InvalidModel, match="must show an optimal action"):
         demonstration_class(make("six-cell"), [[(2, 2)]])

@@ -191,14 +191,14 @@ def test_exact_centres_need_exact_rows():
 
 
 def test_classes_of_demonstrations_shrink_to_the_class_of_the_policy():
-    known = equivalence_class(make("six-cell"))
-    one, both = (demonstration_class(known, d) for d in ([[(3, 0)]], [[(3, 0)], [(2, 1)]]))
-    assert known.cone.is_subset(one)
-    assert not one.is_subset(known.cone)
-    assert not one.equals(known.cone)
-    assert not known.cone.equals(one)
-    assert both.equals(known.cone)
-    assert known.cone.equals(both)
+    bec = equivalence_class(make("six-cell"))
+    one, both = (demonstration_class(bec, d) for d in ([[(3, 0)]], [[(3, 0)], [(2, 1)]]))
+    assert bec.cone.is_subset(one)
+    assert not one.is_subset(bec.cone)
+    assert not one.equals(bec.cone)
+    assert not bec.cone.equals(one)
+    assert both.equals(bec.cone)
+    assert bec.cone.equals(both)
 
 
 def test_equal_classes_may_have_different_rows():
@@ -210,10 +210,10 @@ def test_equal_classes_may_have_different_rows():
 
 
 def test_the_whole_space_holds_every_class():
-    known = equivalence_class(make("six-cell"))
-    nothing = demonstration_class(known, [])
-    assert known.cone.is_subset(nothing)
-    assert not nothing.is_subset(known.cone)
+    bec = equivalence_class(make("six-cell"))
+    nothing = demonstration_class(bec, [])
+    assert bec.cone.is_subset(nothing)
+    assert not nothing.is_subset(bec.cone)
     assert nothing.equals(nothing)
 
 
@@ -334,7 +334,7 @@ def test_exact_cones_are_proved_and_float_cones_are_numerical():
 
 
 def test_true_weights_that_break_a_row_are_a_bug():
-    known = equivalence_class(make("six-cell"))
-    other = Task(known.task.mdp, [1, 1]).true_weights
+    bec = equivalence_class(make("six-cell"))
+    other = Task(bec.task.mdp, [1, 1]).true_weights
     with pytest.raises(AssertionError, match="excludes the point inside"):
-        cone_of(known.rows, other)
+        cone_of(bec.rows, other)

@@ -107,28 +107,28 @@ def test_scope_is_one_of_two():
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_shown_pairs_state_a_part_of_the_rows(arithmetic):
     task = make("six-cell")
-    known = equivalence_class(task, arithmetic=arithmetic)
-    shown = demonstrated_pairs(task.mdp, [Demonstration([(2, 1), (5, 2)])], known.plan)
-    part = known.rows.shown_part(shown)
+    bec = equivalence_class(task, arithmetic=arithmetic)
+    shown = demonstrated_pairs(task.mdp, [Demonstration([(2, 1), (5, 2)])], bec.plan)
+    part = bec.rows.shown_part(shown)
     assert part.statements.tolist() == [
         [s, a, b] for s, a in [(2, 1), (5, 2)] for b in range(4) if a != b
     ]
-    stated = known.rows.stated_by(shown)
+    stated = bec.rows.stated_by(shown)
     assert stated.tolist() == sorted(set(stated.tolist()))
-    np.testing.assert_array_equal(part.normals, known.rows.normals[stated])
+    np.testing.assert_array_equal(part.normals, bec.rows.normals[stated])
     for statement, row in zip(part.statements.tolist(), part.number.tolist(), strict=True):
-        whole = known.rows.number[known.rows.statements.tolist().index(statement)]
+        whole = bec.rows.number[bec.rows.statements.tolist().index(statement)]
         assert (row < 0) == (whole < 0)
         if row >= 0:
             assert stated[row] == whole
     if arithmetic == "exact":
-        assert part.exact == tuple(known.rows.exact[row] for row in stated)
+        assert part.exact == tuple(bec.rows.exact[row] for row in stated)
 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_nothing_shown_states_nothing(arithmetic):
-    known = equivalence_class(make("six-cell"), arithmetic=arithmetic)
-    part = known.rows.shown_part(np.zeros((6, 4), dtype=bool))
+    bec = equivalence_class(make("six-cell"), arithmetic=arithmetic)
+    part = bec.rows.shown_part(np.zeros((6, 4), dtype=bool))
     assert part.n_rows == len(part.statements) == len(part.number) == 0
     assert part.normals.shape == (0, 2)
 
@@ -190,11 +190,11 @@ def test_short_rows_are_kept_or_counted_in_floats_and_kept_exactly(digits):
     """A row too short for floats is lost, and said to be; or its action ties, unproved."""
     task = short_row_task(Fraction(1, 10**digits))
     assert rows_of(task).exact == ((1, 0), (0, 1))
-    known = equivalence_class(task, arithmetic="float")
-    if known.plan.is_proved:
-        assert known.rows.n_lost == 0
-        np.testing.assert_allclose(known.rows.normals, np.eye(2), atol=1e-12)
-    assert (known.n_close_calls == 0) == (digits < 9)
+    bec = equivalence_class(task, arithmetic="float")
+    if bec.plan.is_proved:
+        assert bec.rows.n_lost == 0
+        np.testing.assert_allclose(bec.rows.normals, np.eye(2), atol=1e-12)
+    assert (bec.n_close_calls == 0) == (digits < 9)
 
 
 @pytest.mark.parametrize("digits", range(5, 13))
@@ -232,8 +232,8 @@ def test_rows_of_sure_steps_are_differences_of_pairs():
     for discount in ("0", "1/2", "0.95"):
         for terminals in (0, 2):
             task = make("random-grid", size=4, n_features=3, discount=discount, terminals=terminals)
-            known = equivalence_class(task, arithmetic="exact")
-            pairs = exact_successor_features(task.mdp, known.plan).pairs
-            for (s, a, b), number in zip(known.rows.statements, known.rows.number, strict=True):
+            bec = equivalence_class(task, arithmetic="exact")
+            pairs = exact_successor_features(task.mdp, bec.plan).pairs
+            for (s, a, b), number in zip(bec.rows.statements, bec.rows.number, strict=True):
                 row = primitive(pairs[s, a] - pairs[s, b])
-                assert row == (known.rows.exact[number] if number >= 0 else (0, 0, 0))
+                assert row == (bec.rows.exact[number] if number >= 0 else (0, 0, 0))

@@ -15,63 +15,63 @@ from didact.proofcheck import ProofError, check_proof
 from didact.worlds import make
 
 
-def verdict(known, proof) -> str:
+def verdict(bec, proof) -> str:
     """What the independent checker says of the documents, after a trip through JSON text."""
     return check_proof(
-        *(json.loads(json.dumps(d)) for d in (task_document(known.task), proof.document))
+        *(json.loads(json.dumps(d)) for d in (task_document(bec.task), proof.document))
     )
 
 
-def all_pairs(known) -> list[list[tuple[int, int]]]:
-    states = {int(s) for s in known.rows.statements[:, 0]}
-    return [[(s, a)] for s in sorted(states) for a in known.plan.optimal_actions(s)]
+def all_pairs(bec) -> list[list[tuple[int, int]]]:
+    states = {int(s) for s in bec.rows.statements[:, 0]}
+    return [[(s, a)] for s in sorted(states) for a in bec.plan.optimal_actions(s)]
 
 
 def test_two_pairs_teach_the_six_cell_world():
-    known = equivalence_class(make("six-cell"))
-    proof = prove(known, [[(3, 0)], [(2, 1)]])
+    bec = equivalence_class(make("six-cell"))
+    proof = prove(bec, [[(3, 0)], [(2, 1)]])
     assert proof.teaches
     assert proof.witness is None
     assert proof.missing is None
-    assert verdict(known, proof).startswith("proved: 2 demonstrations (2 pairs) teach")
+    assert verdict(bec, proof).startswith("proved: 2 demonstrations (2 pairs) teach")
 
 
 def test_one_pair_leaves_it_open_and_a_reward_shows_it():
     task = make("six-cell")
-    known = equivalence_class(task)
-    proof = prove(known, [[(3, 0)]])
+    bec = equivalence_class(task)
+    proof = prove(bec, [[(3, 0)]])
     assert not proof.teaches
-    assert verdict(known, proof).startswith("proved open: 1 demonstrations")
-    assert demonstration_class(known, [[(3, 0)]]).contains(proof.witness) != "outside"
-    assert known.cone.contains(proof.witness) == "outside"
+    assert verdict(bec, proof).startswith("proved open: 1 demonstrations")
+    assert demonstration_class(bec, [[(3, 0)]]).contains(proof.witness) != "outside"
+    assert bec.cone.contains(proof.witness) == "outside"
     assert evaluate(task, [str(w) for w in proof.witness]).policy_loss > 0
     state, action, other = proof.missing
-    assert known.plan.optimal[state, action]
+    assert bec.plan.optimal[state, action]
     assert proof.document["row"] == [state, action, other]
 
 
 def test_nothing_shown_teaches_nothing():
-    known = equivalence_class(make("six-cell"))
-    proof = prove(known, [])
+    bec = equivalence_class(make("six-cell"))
+    proof = prove(bec, [])
     assert not proof.teaches
-    assert verdict(known, proof).startswith("proved open: 0 demonstrations")
+    assert verdict(bec, proof).startswith("proved open: 0 demonstrations")
 
 
 def test_nothing_shown_teaches_a_world_where_nothing_matters():
-    known = equivalence_class(make("random-grid", size=2, n_features=1))
-    proof = prove(known, [])
+    bec = equivalence_class(make("random-grid", size=2, n_features=1))
+    proof = prove(bec, [])
     assert proof.teaches
     assert proof.document["multipliers"] == []
-    assert verdict(known, proof).startswith("proved: 0 demonstrations")
+    assert verdict(bec, proof).startswith("proved: 0 demonstrations")
 
 
 def test_two_tied_actions_do_not_teach_what_their_volume_suggests():
     """The paper's failure of volumes: both ends of a tie shown, red against grey still open."""
-    known = equivalence_class(make("uvm-failure"))
-    proof = prove(known, [[(8, 0)], [(8, 2)]])
+    bec = equivalence_class(make("uvm-failure"))
+    proof = prove(bec, [[(8, 0)], [(8, 2)]])
     assert not proof.teaches
-    assert verdict(known, proof).startswith("proved open: ")
-    assert prove(known, all_pairs(known)).teaches
+    assert verdict(bec, proof).startswith("proved open: ")
+    assert prove(bec, all_pairs(bec)).teaches
 
 
 @pytest.mark.parametrize(
@@ -87,25 +87,25 @@ def test_two_tied_actions_do_not_teach_what_their_volume_suggests():
 )
 @pytest.mark.parametrize("scope", ["reachable", "all"])
 def test_showing_everything_teaches_every_world(name, options, scope):
-    known = equivalence_class(make(name, **options), scope=scope, arithmetic="exact")
-    proof = prove(known, all_pairs(known))
+    bec = equivalence_class(make(name, **options), scope=scope, arithmetic="exact")
+    proof = prove(bec, all_pairs(bec))
     assert proof.teaches
-    assert verdict(known, proof).startswith("proved: ")
+    assert verdict(bec, proof).startswith("proved: ")
 
 
 def test_facets_alone_teach_with_few_generators():
-    known = equivalence_class(make("random-grid", size=6, n_features=4, seed=5))
-    statements = [known.rows.statement_of(row) for row in known.cone.facet_rows()]
-    proof = prove(known, [[(s, a)] for s, a, _ in statements])
+    bec = equivalence_class(make("random-grid", size=6, n_features=4, seed=5))
+    statements = [bec.rows.statement_of(row) for row in bec.cone.facet_rows()]
+    proof = prove(bec, [[(s, a)] for s, a, _ in statements])
     assert proof.teaches
-    assert len(proof.document["multipliers"]) == known.rows.n_rows
-    assert len(proof.document["generators"]) >= known.cone.n_facets
-    assert verdict(known, proof).startswith("proved: ")
+    assert len(proof.document["multipliers"]) == bec.rows.n_rows
+    assert len(proof.document["generators"]) >= bec.cone.n_facets
+    assert verdict(bec, proof).startswith("proved: ")
 
 
 def test_proofs_carry_the_policy_and_its_counts():
-    known = equivalence_class(make("six-cell"))
-    document = prove(known, [[(3, 0)], [(2, 1)]]).document
+    bec = equivalence_class(make("six-cell"))
+    document = prove(bec, [[(3, 0)], [(2, 1)]]).document
     assert document["format"] == "didact.proof/1"
     assert document["claim"] == "teaches"
     assert document["scope"] == "reachable"
@@ -118,30 +118,30 @@ def test_proofs_carry_the_policy_and_its_counts():
 
 
 def test_longer_demonstrations_state_all_their_pairs():
-    known = equivalence_class(make("six-cell"))
-    proof = prove(known, [[(2, 1), (5, 2), (4, 2), (3, 0)]])
+    bec = equivalence_class(make("six-cell"))
+    proof = prove(bec, [[(2, 1), (5, 2), (4, 2), (3, 0)]])
     assert proof.teaches
-    assert "1 demonstrations (4 pairs)" in verdict(known, proof)
+    assert "1 demonstrations (4 pairs)" in verdict(bec, proof)
 
 
 def test_a_proof_is_of_one_task():
-    known = equivalence_class(make("six-cell"))
-    proof = prove(known, [[(3, 0)], [(2, 1)]])
-    other = Task(known.task.mdp, [-1, -2])
+    bec = equivalence_class(make("six-cell"))
+    proof = prove(bec, [[(3, 0)], [(2, 1)]])
+    other = Task(bec.task.mdp, [-1, -2])
     with pytest.raises(ProofError, match="optimal"):
         check_proof(task_document(other), proof.document)
 
 
 def test_proofs_need_exact_arithmetic():
-    known = equivalence_class(make("six-cell"), arithmetic="float")
+    bec = equivalence_class(make("six-cell"), arithmetic="float")
     with pytest.raises(Unsupported, match="a proof needs exact arithmetic") as caught:
-        prove(known, [[(3, 0)]])
+        prove(bec, [[(3, 0)]])
     assert "\n" not in str(caught.value)
 
 
 def test_proofs_need_optimal_demonstrations():
-    known = equivalence_class(make("six-cell"))
+    bec = equivalence_class(make("six-cell"))
     with pytest.raises(
         InvalidModel, match="must show an optimal action; up in row 1, column 3 is not optimal"
     ):
-        prove(known, [[(2, 0)]])
+        prove(bec, [[(2, 0)]])

@@ -228,8 +228,8 @@ def test_bad_input_is_refused():
 
 def sentences(name: str, arithmetic: str = "exact", **options) -> list[str]:
     task = make(name, **options)
-    known = equivalence_class(task, arithmetic=arithmetic)
-    return describe(known.cone, task.mdp.feature_names)
+    bec = equivalence_class(task, arithmetic=arithmetic)
+    return describe(bec.cone, task.mdp.feature_names)
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])
@@ -267,9 +267,9 @@ def task_of_rows(rows, weights) -> Task:
 def test_equalities_that_follow_from_others_are_left_out(arithmetic):
     """w0 = w1, w1 = w2, w0 = w2: two say it all, and w0 = w1 = w2 is said with few features."""
     rows = [(1, 1, -2), (1, -1, 0), (0, 1, -1), (1, 0, -1), (0, 0, 1)]
-    known = equivalence_class(task_of_rows(rows, (1, 1, 1)), arithmetic=arithmetic)
-    assert len(known.cone.equalities) == 8
-    said = describe(known.cone)
+    bec = equivalence_class(task_of_rows(rows, (1, 1, 1)), arithmetic=arithmetic)
+    assert len(bec.cone.equalities) == 8
+    said = describe(bec.cone)
     assert len(said) == 3
     assert sum("exactly" in sentence for sentence in said) == 2
     assert not any("together" in sentence for sentence in said)
@@ -280,9 +280,9 @@ def test_equalities_that_follow_from_others_are_left_out(arithmetic):
 def test_a_facet_speaks_by_its_plainest_row(arithmetic):
     """Modulo w0 = w1 the rows (2, 1, -1) and (3, 0, -1) are one facet; the latter is plainer."""
     rows = [(1, -1, 0), (2, 1, -1), (3, 0, -1)]
-    known = equivalence_class(task_of_rows(rows, (1, 1, 1)), arithmetic=arithmetic)
-    assert known.cone.n_facets == 1
-    assert describe(known.cone, ["a", "b", "c"]) == [
+    bec = equivalence_class(task_of_rows(rows, (1, 1, 1)), arithmetic=arithmetic)
+    assert bec.cone.n_facets == 1
+    assert describe(bec.cone, ["a", "b", "c"]) == [
         "one step on a is worth exactly as much as a step on b",
         "one step on c is worth at most 3 times a step on a",
     ]
@@ -290,10 +290,10 @@ def test_a_facet_speaks_by_its_plainest_row(arithmetic):
 
 def test_what_is_said_holds_for_the_true_weights_and_not_beyond():
     task = make("random-grid", seed=3)
-    known = equivalence_class(task)
-    assert len(describe(known.cone)) == known.cone.n_facets + len(known.cone.lineality)
-    for members, witness in zip(known.cone.facets, known.cone.witnesses, strict=True):
-        words = half_space_words(known.rows.exact[members[0]], None, weights=task.weights)
+    bec = equivalence_class(task)
+    assert len(describe(bec.cone)) == bec.cone.n_facets + len(bec.cone.lineality)
+    for members, witness in zip(bec.cone.facets, bec.cone.witnesses, strict=True):
+        words = half_space_words(bec.rows.exact[members[0]], None, weights=task.weights)
         assert words.holds(task.true_weights.fractions())
         assert not words.holds(witness)
 
@@ -304,28 +304,28 @@ def test_noise_in_floats_names_no_feature():
 
 
 def test_nothing_shown_says_nothing():
-    known = equivalence_class(make("six-cell"))
-    assert describe(demonstration_class(known, [])) == []
+    bec = equivalence_class(make("six-cell"))
+    assert describe(demonstration_class(bec, [])) == []
 
 
 def test_actions_are_used_not_stepped_on():
-    known = equivalence_class(task_of_rows([(1, -2)], (3, 1)))
-    assert describe(known.cone, ["push", "pull"], kind="action") == [
+    bec = equivalence_class(task_of_rows([(1, -2)], (3, 1)))
+    assert describe(bec.cone, ["push", "pull"], kind="action") == [
         "one use of push is worth at least 2 times a use of pull"
     ]
 
 
 def test_names_must_be_as_many_as_features():
-    known = equivalence_class(make("six-cell"))
+    bec = equivalence_class(make("six-cell"))
     with pytest.raises(InvalidParameter, match="names must name each of the 2 features"):
-        describe(known.cone, ["white"])
+        describe(bec.cone, ["white"])
 
 
 def test_tasks_classes_and_lessons_are_described_as_their_cones():
     task = make("six-cell")
-    known, lesson = equivalence_class(task), teach(task)
-    said = describe(known.cone, task.mdp.feature_names)
-    assert describe(known) == describe(task) == said
+    bec, lesson = equivalence_class(task), teach(task)
+    said = describe(bec.cone, task.mdp.feature_names)
+    assert describe(bec) == describe(task) == said
     assert sorted(describe(lesson)) == sorted(said)
     garnet = make("garnet", seed=1)
     kind = "feature" if garnet.mdp.has_action_features else "state"

@@ -78,7 +78,7 @@ def test_an_exam_of_actions_that_is_not_closed_passes_an_agent_that_loses():
     assert len(asked) == short.lower_bound == 1
     agent = didact.solve(task, [-1], arithmetic="exact")
     assert loss(task, [-1]) == pytest.approx(2.43, abs=1e-12)
-    about_the_first = exam(task, ask="actions", closed=False, known=short.known)
+    about_the_first = exam(task, ask="actions", closed=False, bec=short.bec)
     assert agent.optimal_actions(0) == didact.solve(task).optimal_actions(0)
     found = about_the_first.grade([[agent.optimal_actions(s)[0]] for s in asked])
     assert found.verdict != "pass"

@@ -22,10 +22,10 @@ def test_a_row_that_is_redundant_in_its_member_covers_a_facet_of_the_family():
     second = decisions([[[1, 0], [0, 1]]], [1, 1])
     assert didact.equivalence_class(first).cone.n_facets == 2
     family = didact.Family([first, second])
-    known = didact.equivalence_class(family)
-    assert known.cone.n_facets == 1
-    assert len(known.cone.facets[0]) == 3
-    assert len(known.cone.equalities) == 2
+    bec = didact.equivalence_class(family)
+    assert bec.cone.n_facets == 1
+    assert len(bec.cone.facets[0]) == 3
+    assert len(bec.cone.equalities) == 2
     lesson = didact.teach(family, teacher="exact", horizon=1, starts={0: [2], 1: [0]})
     assert lesson.is_complete
     assert len(lesson.demonstrations) == 3
@@ -68,15 +68,15 @@ def test_a_tie_has_two_sides(apart):
     tie, other = [[1, 0], [0, 0]], [[0, 1], [0, 0]]
     members = [[tie], [other]] if apart else [[tie, other]]
     family = didact.Family([decisions(states, [0, 1]) for states in members])
-    known = didact.equivalence_class(family)
-    assert (len(known.cone.equalities), known.cone.n_facets) == (2, 1)
-    lesson = didact.teach(family, teacher="exact", horizon=1, known=known)
+    bec = didact.equivalence_class(family)
+    assert (len(bec.cone.equalities), bec.cone.n_facets) == (2, 1)
+    lesson = didact.teach(family, teacher="exact", horizon=1, bec=bec)
     assert len(lesson.demonstrations) == lesson.lower_bound == 3
     at = (1, [[0, 0]]) if apart else (0, [[1, 0]])
-    merged = didact.check(family, [(0, [[0, 0]]), at], known=known)
+    merged = didact.check(family, [(0, [[0, 0]]), at], bec=bec)
     assert not merged.teaches
     assert merged.witness[0] > 0, "a reward for feature 0 fits the one side that was shown"
-    assert demonstration_class(known, [(0, [[0, 0]]), at]).contains(merged.witness) != "outside"
+    assert demonstration_class(bec, [(0, [[0, 0]]), at]).contains(merged.witness) != "outside"
 
 
 def test_a_lesson_covers_the_class_and_not_everything_that_can_be_said():

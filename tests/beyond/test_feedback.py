@@ -49,14 +49,14 @@ def stops(task):
 def test_stops_imply_no_row_with_a_positive_entry_and_fit_a_constant_reward():
     """With features >= 0 all entries of stops are <= 0, so the reward -1 everywhere fits all."""
     task = didact.make("six-cell")
-    known = didact.equivalence_class(task)
-    rows = {direction(row) for stop in stops(task) for row in item_differences(known, stop)}
+    bec = didact.equivalence_class(task)
+    rows = {direction(row) for stop in stops(task) for row in item_differences(bec, stop)}
     assert rows
     assert all(max(row) <= 0 for row in rows)
     assert all(sum(-entry for entry in row) >= 0 for row in rows)
-    true = [stop for stop in stops(task) if margin(known, item_differences(known, stop)[0]) >= 0]
+    true = [stop for stop in stops(task) if margin(bec, item_differences(bec, stop)[0]) >= 0]
     assert true
-    found = didact.check(task, true[:40], known=known)
+    found = didact.check(task, true[:40], bec=bec)
     assert not found.teaches
     assert found.missing_words == "one step on grey costs at least 2.54 times a step on white"
 
@@ -83,25 +83,25 @@ def test_that_an_action_is_wrong_is_no_convex_set_and_is_refused():
 def test_a_comparison_can_be_any_facet():
     """One comparison for each facet, and two for each tie, teach exactly the class."""
     for seed in range(number(10, 20)):
-        known = didact.equivalence_class(world(seed))
-        rows = [*known.cone.facet_rows(), *known.cone.equalities]
-        items = [didact.Comparison(*known.rows.statement_of(row)) for row in rows]
+        bec = didact.equivalence_class(world(seed))
+        rows = [*bec.cone.facet_rows(), *bec.cone.equalities]
+        items = [didact.Comparison(*bec.rows.statement_of(row)) for row in rows]
         if not items:
             continue
-        assert didact.check(known.task, items, known=known).teaches, seed
-        for left_out in range(known.cone.n_facets):
+        assert didact.check(bec.task, items, bec=bec).teaches, seed
+        for left_out in range(bec.cone.n_facets):
             rest = items[:left_out] + items[left_out + 1 :]
             if rest:
-                found = didact.check(known.task, rest, known=known)
+                found = didact.check(bec.task, rest, bec=bec)
                 assert not found.teaches, seed
-                assert known.cone.contains(found.witness) == "outside"
+                assert bec.cone.contains(found.witness) == "outside"
 
 
 def test_items_whose_rows_lie_in_the_class_need_one_row_for_each_facet():
     """And half-spaces that imply the class number at least its rank, and one more with ties."""
     for seed in range(number(12, 25)):
-        known = didact.equivalence_class(world(seed))
-        rows, wanted = list(known.rows.exact), list(known.rows.exact)
+        bec = didact.equivalence_class(world(seed))
+        rows, wanted = list(bec.rows.exact), list(bec.rows.exact)
         if not 0 < len(rows) <= 9:
             continue
         fewest = next(
@@ -110,16 +110,16 @@ def test_items_whose_rows_lie_in_the_class_need_one_row_for_each_facet():
             for chosen in itertools.combinations(rows, size)
             if all(cone_multipliers(row, list(chosen)) is not None for row in wanted)
         )
-        assert fewest >= known.cone.n_facets
-        assert fewest >= known.cone.rank + bool(known.cone.equalities)
+        assert fewest >= bec.cone.n_facets
+        assert fewest >= bec.cone.rank + bool(bec.cone.equalities)
 
 
 def test_near_ties_that_say_more_than_the_class_can_do_with_fewer_and_are_harder():
     """Three facets, one preference nearly tied on each side of the weights: two rows do."""
     payments = [[[1, 0], [0, 0]], [[0, 1], [0, 0]], [[3, -1], [0, 0]]]
     task = decisions(payments, [1, 2])
-    known = didact.equivalence_class(task)
-    assert known.cone.rank == 2
+    bec = didact.equivalence_class(task)
+    assert bec.cone.rank == 2
     tight = Task(
         MDP(
             Transitions.from_rows([(0, a, 0, 1) for a in range(4)], 1, 4),
@@ -130,9 +130,9 @@ def test_near_ties_that_say_more_than_the_class_can_do_with_fewer_and_are_harder
     )
     counted = didact.equivalence_class(tight, arithmetic="exact").counts.pairs[0]
     both = [list(counted[0] - counted[1]), list(counted[2] - counted[3])]
-    assert [margin(known, row) for row in both] == [1, 1]
+    assert [margin(bec, row) for row in both] == [1, 1]
     rays = [direction(row) for row in both]
-    assert all(cone_multipliers(row, rays) is not None for row in known.rows.exact)
+    assert all(cone_multipliers(row, rays) is not None for row in bec.rows.exact)
 
 
 def walk(task, rng, state, n):
@@ -154,16 +154,16 @@ CERTAIN = [seed for seed in range(60) if world(seed).mdp.is_deterministic()]
 def test_a_preference_says_what_the_returns_of_both_ways_say(seed):
     """Against returns counted step by step in fractions, for weights of any kind."""
     task, rng = world(seed), random.Random(seed)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     plain = Plain(task.mdp)
     for _ in range(10):
         first, second = (walk(task, rng, 0, 3) for _ in range(2))
         try:
             item = didact.Preference(first, second)
-            didact.check(task, [item], known=known)
+            didact.check(task, [item], bec=bec)
         except InvalidModel:
             continue
-        (difference,) = item_differences(known, item)
+        (difference,) = item_differences(bec, item)
         weights = [Fraction(rng.randint(-3, 3)) for _ in range(plain.k)]
         worth = [_return(plain, way, weights) for way in (first, second)]
         said = sum(
@@ -187,7 +187,7 @@ def test_a_comparison_has_the_best_policy_after_both_actions():
         plain = Plain(task.mdp)
         if plain.n_states * plain.n_actions > 10:
             continue
-        known = didact.equivalence_class(task)
+        bec = didact.equivalence_class(task)
         weights = list(task.true_weights.fractions())
         q, sets = optimal_sets(plain, weights)
         uniform = [{a: Fraction(1, len(best)) for a in best} for best in sets]
@@ -207,11 +207,11 @@ def test_a_comparison_has_the_best_policy_after_both_actions():
                 ]
                 for a in (0, 1)
             ]
-            (row,) = item_differences(known, item)
+            (row,) = item_differences(bec, item)
             assert [Fraction(int(x.p), int(x.q)) for x in row] == [
                 x - y for x, y in zip(*mu, strict=True)
             ]
-            assert margin(known, row) == q[s][0] - q[s][1]
+            assert margin(bec, row) == q[s][0] - q[s][1]
 
 
 def test_feedback_that_is_not_true_is_named_with_what_it_misses():
@@ -237,11 +237,11 @@ def test_the_hardest_margin_is_the_smallest_difference_that_is_said():
 
 def test_a_ranking_of_m_states_its_m_less_one_neighbours():
     task = didact.make("six-cell")
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     ranked = [[(2, 1), (5, 2)], [(2, 2), (1, 2)], [(2, 0), (2, 2)], [(2, 3), (2, 3)]]
-    rows = item_differences(known, didact.Ranking(ranked))
+    rows = item_differences(bec, didact.Ranking(ranked))
     neighbours = [
-        item_differences(known, didact.Preference(first, second))[0]
+        item_differences(bec, didact.Preference(first, second))[0]
         for first, second in itertools.pairwise(ranked)
     ]
     assert rows == neighbours
@@ -252,11 +252,11 @@ def test_a_ranking_of_m_states_its_m_less_one_neighbours():
 def test_a_stop_says_that_what_would_have_followed_is_worth_at_most_nothing(seed):
     """Minus the discounted counts from the step on that was not let pass; all of them at once."""
     task, rng = world(seed), random.Random(seed)
-    known, plain = didact.equivalence_class(task), Plain(task.mdp)
+    bec, plain = didact.equivalence_class(task), Plain(task.mdp)
     way = walk(task, rng, 0, 3)
     for after in range(len(way)):
         stop = didact.Stop(way, after, off_is_worth_nothing=True)
-        (row,) = item_differences(known, stop)
+        (row,) = item_differences(bec, stop)
         for feature in range(plain.k):
             weights = [Fraction(int(j == feature)) for j in range(plain.k)]
             whole = sum(
@@ -276,13 +276,13 @@ def test_a_stop_says_that_what_would_have_followed_is_worth_at_most_nothing(seed
 def test_answers_are_not_strict():
     """Of two sides that are worth the same either may be called better, and both together tie."""
     task = decisions([[[2, 0], [0, 1]]], [1, 2])
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     both = [didact.Comparison(0, 0, 1), didact.Comparison(0, 1, 0)]
     for item in both:
-        found = didact.check(task, [item], known=known)
+        found = didact.check(task, [item], bec=bec)
         assert not found.wrong_items
         assert not found.teaches
-    assert didact.check(task, both, known=known).teaches
+    assert didact.check(task, both, bec=bec).teaches
 
 
 @pytest.mark.slow
@@ -290,11 +290,11 @@ def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
     """9x9, k = 8: what says more than the behaviour of one member says more of the others."""
     tasks = [didact.make("random-grid", size=9, n_features=8, seed=s) for s in range(11)]
     shared = [didact.Task(task.mdp, tasks[0].true_weights) for task in tasks]
-    known = didact.equivalence_class(shared[0])
-    lesson = didact.teach_mixed(shared[0], feedback=["preferences"], over_teach=True, known=known)
-    assert len(lesson.items) == known.cone.rank
-    taught = ExactHalfspaces([direction(item_differences(known, x)[0]) for x in lesson.items])
-    own = ExactHalfspaces(list(known.rows.exact))
+    bec = didact.equivalence_class(shared[0])
+    lesson = didact.teach_mixed(shared[0], feedback=["preferences"], over_teach=True, bec=bec)
+    assert len(lesson.items) == bec.cone.rank
+    taught = ExactHalfspaces([direction(item_differences(bec, x)[0]) for x in lesson.items])
+    own = ExactHalfspaces(list(bec.rows.exact))
     determined = {"near ties": 0, "class": 0}
     for task in shared[1:]:
         unseen = didact.equivalence_class(task)

@@ -27,16 +27,16 @@ def program_family(seed, members=16):
     )
 
 
-def members_first(family, known):
+def members_first(family, bec):
     """The program's way: members by how many open facets they state, then pairs inside of each."""
     parts, shown = list(range(len(family))), []
-    left = set(range(known.cone.n_facets))
-    of_row = {row: i for i, members in enumerate(known.cone.facets) for row in members}
+    left = set(range(bec.cone.n_facets))
+    of_row = {row: i for i, members in enumerate(bec.cone.facets) for row in members}
     stated = {}
-    for (state, action, _), row in zip(known.rows.statements, known.rows.number, strict=True):
+    for (state, action, _), row in zip(bec.rows.statements, bec.rows.number, strict=True):
         if int(row) in of_row:
-            member = max(m for m in parts if known.parts[m].first <= state)
-            pair = (member, int(state) - known.parts[member].first, int(action))
+            member = max(m for m in parts if bec.parts[m].first <= state)
+            pair = (member, int(state) - bec.parts[member].first, int(action))
             stated.setdefault(pair, set()).add(of_row[int(row)])
     while left:
         member = max(
@@ -59,15 +59,15 @@ def test_lessons_are_proved_minimal_and_complete_by_the_checker(seed):
     assert {(t.mdp.n_states, t.mdp.n_features, int(t.mdp.terminal.sum())) for t in family} == {
         (36, 4, 1)
     }
-    known = didact.equivalence_class(family, arithmetic="exact")
-    lesson = didact.teach(family, teacher="exact", horizon=1, known=known)
+    bec = didact.equivalence_class(family, arithmetic="exact")
+    lesson = didact.teach(family, teacher="exact", horizon=1, bec=bec)
     assert lesson.is_complete
     assert len(lesson.demonstrations) == lesson.cost == lesson.lower_bound
     said = check_proof(family_document(family), lesson.document())
     assert said.startswith(f"proved: {len(lesson.demonstrations)} demonstrations")
-    assert known.cone.contains(family.true_weights) == "inside"
-    if not known.cone.equalities:
-        assert len(members_first(family, known)) >= len(lesson.demonstrations)
+    assert bec.cone.contains(family.true_weights) == "inside"
+    if not bec.cone.equalities:
+        assert len(members_first(family, bec)) >= len(lesson.demonstrations)
 
 
 def test_whole_episodes_of_these_worlds_are_proved_too():

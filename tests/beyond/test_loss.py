@@ -15,10 +15,10 @@ from didact.teaching.loss.region import region_of, worst_cell
 
 
 def region_of_pairs(task, pairs):
-    known = didact.equivalence_class(task)
-    shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in pairs])
-    rows = known.rows.normals[known.rows.stated_by(shown)]
-    return region_of(fan_of(known), rows)
+    bec = didact.equivalence_class(task)
+    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    rows = bec.rows.normals[bec.rows.stated_by(shown)]
+    return region_of(fan_of(bec), rows)
 
 
 def leak():
@@ -87,7 +87,7 @@ def test_losses_never_rise_towards_the_truth_and_fall_with_more_shown(seed):
     drawn = (drawn @ fan.basis.T) @ fan.basis
     along = [fan.losses.of(drawn + step * fan.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
     assert (np.diff(along, axis=0) <= 1e-9).all()
-    optimal = [tuple(pair) for pair in np.argwhere(fan.known.plan.optimal).tolist()]
+    optimal = [tuple(pair) for pair in np.argwhere(fan.bec.plan.optimal).tolist()]
     worst = [worst_cell(region_of_pairs(task, optimal[:n])).worst for n in (1, 3, 9, len(optimal))]
     losses = [0.0 if cell is None else cell.loss for cell in worst]
     assert losses == sorted(losses, reverse=True)
@@ -166,9 +166,9 @@ def test_four_steps_that_a_weak_search_accepts_are_rejected():
     assert found.worst.loss > 0.8 * region.fan.spread
     weights = found.worst.weights
     assert (region.facets @ (region.basis @ weights)).min() > -1e-9
-    known = region.fan.known
+    bec = region.fan.bec
     plan = solve(task.mdp, weights + 1e-7 * region.fan.truth)
-    assert evaluate(task, plan, plan=known.plan).policy_loss > 0.8 * region.fan.spread
+    assert evaluate(task, plan, plan=bec.plan).policy_loss > 0.8 * region.fan.spread
 
 
 GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7, 7)}

@@ -25,10 +25,10 @@ def model(seed):
     )  # fmt: skip
 
 
-def directions(known):
+def directions(bec):
     """One direction inside each class of policies and of rows, (n, 2)."""
-    counts, _ = counts_and_losses(known.task)
-    apart = np.concatenate([(counts[:, None] - counts[None]).reshape(-1, 2), known.rows.normals])
+    counts, _ = counts_and_losses(bec.task)
+    apart = np.concatenate([(counts[:, None] - counts[None]).reshape(-1, 2), bec.rows.normals])
     apart = apart[np.linalg.norm(apart, axis=1) > 1e-9]
     angles = np.arctan2(apart[:, 1], apart[:, 0]) + np.pi / 2
     angles = np.unique(np.round(np.concatenate([angles, angles + np.pi]) % (2 * np.pi), 9))
@@ -40,15 +40,15 @@ def directions(known):
 class Every:
     """What every set of pairs may cost, by every direction."""
 
-    def __init__(self, known):
-        self.known = known
-        self.weights = directions(known)
-        self.lost = fan_of(known).losses.of(self.weights)
-        self.pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()]
+    def __init__(self, bec):
+        self.bec = bec
+        self.weights = directions(bec)
+        self.lost = fan_of(bec).losses.of(self.weights)
+        self.pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
 
     def half_spaces(self, chosen):
-        shown = shown_pairs(self.known.parts, [didact.Demonstration([pair]) for pair in chosen])
-        rows = self.known.rows.normals[self.known.rows.stated_by(shown)]
+        shown = shown_pairs(self.bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+        rows = self.bec.rows.normals[self.bec.rows.stated_by(shown)]
         fits = (self.weights @ rows.T >= -1e-9).all(axis=1)
         return self.lost.losses[fits].max(initial=0.0)
 
@@ -67,17 +67,17 @@ class Every:
 def compared(seed, share):
     """The sizes of `teach` and of all subsets, for half-spaces and for both kinds of learners."""
     task = model(seed)
-    known = didact.equivalence_class(task)
-    if known.cone.equalities or not known.cone.n_facets:
+    bec = didact.equivalence_class(task)
+    if bec.cone.equalities or not bec.cone.n_facets:
         return None
-    every = Every(known)
+    every = Every(bec)
     found = []
     for learner, kinds in (
         ("half-spaces", [every.half_spaces]),
         ("both", [every.half_spaces, every.planner]),
     ):
         settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": learner}
-        lesson = didact.teach_within(task, known=known, starts="all", order="teacher", **settings)
+        lesson = didact.teach_within(task, bec=bec, starts="all", order="teacher", **settings)
         found.append((lesson, every.fewest(lesson.loss_bound, *kinds)))
     return found
 
@@ -113,10 +113,10 @@ def test_hundreds_of_tiny_models(chunk):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_more_shown_never_costs_more_and_everything_shown_nothing(seed):
-    known = didact.equivalence_class(model(seed))
-    if not known.cone.n_facets:
+    bec = didact.equivalence_class(model(seed))
+    if not bec.cone.n_facets:
         return
-    every = Every(known)
+    every = Every(bec)
     for kind in (every.half_spaces, every.planner):
         losses = [kind(tuple(every.pairs[:n])) for n in range(len(every.pairs) + 1)]
         assert all(after <= before + 1e-9 for before, after in pairwise(losses))

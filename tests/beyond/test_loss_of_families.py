@@ -41,21 +41,21 @@ def model(rng, n_states, n_actions, *, sure):
 class Every:
     """What every set of pairs of a family may cost, by every policy of every member."""
 
-    def __init__(self, known):
-        self.known = known
-        self.counted = [counts_and_losses(part.task) for part in known.parts]
-        self.spreads = [spread_of(part.task) for part in known.parts]
+    def __init__(self, bec):
+        self.bec = bec
+        self.counted = [counts_and_losses(part.task) for part in bec.parts]
+        self.spreads = [spread_of(part.task) for part in bec.parts]
         self.pairs = [
             (part.member, s, a)
-            for part in known.parts
+            for part in bec.parts
             for s, a in np.argwhere(part.plan.optimal).tolist()
         ]
 
     def lost_after(self, chosen, bound, enough=np.inf):
         """The most that is lost by weights that fit; what is enough, where it is more."""
         shown = [didact.Demonstration([(s, a)], member) for member, s, a in chosen]
-        rows = self.known.rows
-        stated = rows.normals[rows.stated_by(shown_pairs(self.known.parts, shown))]
+        rows = self.bec.rows
+        stated = rows.normals[rows.stated_by(shown_pairs(self.bec.parts, shown))]
         most = 0.0
         for (counts, losses), spread in zip(self.counted, self.spreads, strict=True):
             told = losses / (spread if isinstance(bound, str) else 1.0)
@@ -91,16 +91,14 @@ def check_families(seeds):
     n_compared, n_smaller = 0, 0
     for seed in seeds:
         members = family(seed, 2 + seed % 2)
-        known = didact.equivalence_class(members)
-        if known.cone.equalities or not known.cone.n_facets:
+        bec = didact.equivalence_class(members)
+        if bec.cone.equalities or not bec.cone.n_facets:
             continue
-        exact = didact.teach(members, known=known, teacher="exact", horizon=1, starts=all_of(known))
-        every = Every(known)
+        exact = didact.teach(members, bec=bec, teacher="exact", horizon=1, starts=all_of(bec))
+        every = Every(bec)
         for bound in BOUNDS:
-            how = {"horizon": 1, "starts": all_of(known), "loss": bound, "learner": "half-spaces"}
-            lesson = didact.teach_within(
-                members, known=known, teacher="exact", order="teacher", **how
-            )
+            how = {"horizon": 1, "starts": all_of(bec), "loss": bound, "learner": "half-spaces"}
+            lesson = didact.teach_within(members, bec=bec, teacher="exact", order="teacher", **how)
             assert lesson.loss_status == "enumerated", (seed, bound)
             n = len(lesson.demonstrations)
             assert n == lesson.lower_bound, (seed, bound)
@@ -111,8 +109,8 @@ def check_families(seeds):
     return n_compared, n_smaller
 
 
-def all_of(known):
-    return {part.member: np.flatnonzero(~part.task.mdp.terminal).tolist() for part in known.parts}
+def all_of(bec):
+    return {part.member: np.flatnonzero(~part.task.mdp.terminal).tolist() for part in bec.parts}
 
 
 def test_lessons_of_tiny_families_are_the_smallest_of_all_subsets():
@@ -124,12 +122,12 @@ def test_lessons_of_tiny_families_are_the_smallest_of_all_subsets():
 def test_what_may_be_lost_after_any_pairs_is_lost_in_some_member():
     seen = set()
     for seed in (0, 4, 8):
-        known = didact.equivalence_class(family(seed))
-        every, rng = Every(known), np.random.default_rng(seed)
+        bec = didact.equivalence_class(family(seed))
+        every, rng = Every(bec), np.random.default_rng(seed)
         for size in (1, 2, 3):
             chosen = [every.pairs[i] for i in rng.permutation(len(every.pairs))[:size]]
             shown = [didact.Demonstration([(s, a)], member) for member, s, a in chosen]
-            worst, _ = remaining_loss(known, shown)
+            worst, _ = remaining_loss(bec, shown)
             assert worst.status == "enumerated"
             assert worst.loss == pytest.approx(every.lost_after(chosen, "%"), abs=1e-7)
             seen.add(worst.member)
@@ -180,28 +178,28 @@ def test_duplicates_and_the_order_of_members_change_nothing():
     assert len({(len(lesson.demonstrations), lesson.lower_bound) for lesson in found}) == 1
     assert {lesson.loss_status for lesson in found} == {"enumerated"}
     for lesson in found:
-        left, _ = remaining_loss(found[0].known, moved(lesson, found[0].known))
+        left, _ = remaining_loss(found[0].bec, moved(lesson, found[0].bec))
         assert left.loss <= 0.01 + 1e-9
 
 
-def moved(lesson, known):
+def moved(lesson, bec):
     """The demonstrations of a lesson as those of another order of the same members."""
-    names = [part.task.name for part in known.parts]
-    own = [part.task.name for part in lesson.known.parts]
+    names = [part.task.name for part in bec.parts]
+    own = [part.task.name for part in lesson.bec.parts]
     return [
         didact.Demonstration(d.pairs, names.index(own[d.member])) for d in lesson.demonstrations
     ]
 
 
 def test_what_is_lost_is_lost_in_some_member_and_never_rises_towards_the_truth():
-    known = didact.equivalence_class(didact.Family(grids(1, 2, 3)))
-    fan = fan_of(known)
+    bec = didact.equivalence_class(didact.Family(grids(1, 2, 3)))
+    fan = fan_of(bec)
     drawn = np.random.default_rng(0).standard_normal((60, 4))
     lost = fan.losses.of(drawn)
-    alone = [fan_of(didact.equivalence_class(part.task)) for part in known.parts]
+    alone = [fan_of(didact.equivalence_class(part.task)) for part in bec.parts]
     shares = [single.losses.of(drawn).losses / single.spread for single in alone]
     assert lost.losses == pytest.approx(np.max(shares, axis=0), abs=1e-12)
-    amounts = fan_of(known, shares=False).losses.of(drawn).losses
+    amounts = fan_of(bec, shares=False).losses.of(drawn).losses
     assert amounts == pytest.approx(np.max([s.losses.of(drawn).losses for s in alone], axis=0))
     along = [fan.losses.of(drawn + step * fan.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
     assert (np.diff(along, axis=0) <= 1e-9).all()
@@ -246,9 +244,9 @@ def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
     monkeypatch.setattr(build, "LessonEvidence", spied)
     for seed in range(2):
         members = family(seed)
-        known = didact.equivalence_class(members)
-        how = {"horizon": 1, "starts": all_of(known), "loss": loss}
-        lesson = didact.teach_within(members, known=known, teacher="exact", **how)
+        bec = didact.equivalence_class(members)
+        how = {"horizon": 1, "starts": all_of(bec), "loss": loss}
+        lesson = didact.teach_within(members, bec=bec, teacher="exact", **how)
         for witness in lesson.within.witnesses:
             weights = np.array([[float(w) for w in witness.weights]])
             unit = [spread_of(task) if loss == "2%" else 1.0 for task in members]
@@ -257,14 +255,14 @@ def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
             candidates = problems[-1].candidates
             for number in range(len(candidates)):
                 if number not in witness.excluded_by:
-                    assert fits(known, candidates[number], witness)
+                    assert fits(bec, candidates[number], witness)
             n_witnesses += 1
     assert n_witnesses >= 4
 
 
-def fits(known, demonstration, witness):
+def fits(bec, demonstration, witness):
     """Whether weights fit a demonstration of one pair, in fractions."""
-    part, ((state, action),) = known.parts[demonstration.member], demonstration.pairs
+    part, ((state, action),) = bec.parts[demonstration.member], demonstration.pairs
     if witness.learner == "planner":
         plan = didact.solve(part.task.mdp, witness.weights, arithmetic="exact")
         return plan.optimal[state, action]

@@ -84,7 +84,7 @@ def drawn_task(seed, n_states=14, n_actions=3, k=4):
 @pytest.mark.parametrize("seed", range(number(3, 12)))
 def test_a_table_seen_through_its_simulator_has_its_facets_and_its_lesson(seed):
     task = drawn_task(seed)
-    known = didact.equivalence_class(task, scope="all")
+    bec = didact.equivalence_class(task, scope="all")
     world = Tabular(task)
     seen = didact.observe(world, world.policy, features=world.features, weights=task.weights,
                           discount=0.8, n_rollouts=150, length=1, tolerance=1e-6)  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_table_seen_through_its_simulator_has_its_facets_and_its_lesson(seed):
     rows = seen.rows.reshape(-1, 4)
     rows = rows[np.linalg.norm(rows, axis=1) > 1e-6]
     units = rows / np.linalg.norm(rows, axis=1)[:, None]
-    facets = np.array([known.rows.exact[facet[0]] for facet in known.cone.facets], dtype=float)
+    facets = np.array([bec.rows.exact[facet[0]] for facet in bec.cone.facets], dtype=float)
     facets /= np.linalg.norm(facets, axis=1)[:, None]
     assert ((facets @ units.T).max(axis=1) > 1 - 1e-9).all()  # each is a row
     assert distances_to_cone(facets, units).lengths.max() < 1e-6  # and no row is beyond

@@ -55,7 +55,7 @@ PYTHON_ONLY = {
     "demonstrations": "DEMONSTRATIONS", "source": "SOURCE", "target": "TARGET", "names": "NAME",
     "policy": "POLICY", "parameters": "--parameter", "world": "--task", "changes": "--setting",
     "options": "-t, -l", "learner_options": "-l", "strategy_options": "--strategy-option",
-    "env": "ENV", "known": "a class at hand", "progress": "shown", "command": "", "watch": "",
+    "env": "ENV", "bec": "a class at hand", "progress": "shown", "command": "", "watch": "",
     "answer": "--person", "settings": "of teach and ask",
     ("select", "episodes"): "the file's own numbers",
     ("observe", "settings"): "its fields", ("observe", "workers"): "its fields",

@@ -243,8 +243,8 @@ def test_recordings_get_the_verdict_of_their_states(name, tmp_path, monkeypatch)
     episodes = [played(env, task, best, rng, seed) for seed in seeds]
     direct = [didact.Demonstration(states) for _, states, _ in episodes]
     classes = [(held, didact.equivalence_class(held)) for held in (task, again)]
-    known = classes[0][1]
-    wanted, chosen = (asked(task, direct, known=known) for asked in (didact.check, didact.select))
+    bec = classes[0][1]
+    wanted, chosen = (asked(task, direct, bec=bec) for asked in (didact.check, didact.select))
     n_saved = 0
     for save in SAVED:
         try:
@@ -252,9 +252,9 @@ def test_recordings_get_the_verdict_of_their_states(name, tmp_path, monkeypatch)
         except pytest.skip.Exception:
             continue
         n_saved += 1
-        for held, known in classes:
-            verdict = didact.check(held, saved, known=known)
-            selection = didact.select(held, saved, known=known)
+        for held, bec in classes:
+            verdict = didact.check(held, saved, bec=bec)
+            selection = didact.select(held, saved, bec=bec)
             assert (verdict.teaches, verdict.wrong) == (wanted.teaches, wanted.wrong)
             assert (verdict.n_open, verdict.missing) == (wanted.n_open, wanted.missing)
             assert (selection.chosen, selection.demonstrations) == (

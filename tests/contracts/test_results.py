@@ -22,8 +22,8 @@ def results(world: str) -> dict[str, object]:
     """One of every result that a user can come by, of a world."""
     task = WORLDS[world]()
     plan = didact.solve(task)
-    known = didact.equivalence_class(task)
-    lesson = didact.teach(task, known=known, trim=False)
+    bec = didact.equivalence_class(task)
+    lesson = didact.teach(task, bec=bec, trim=False)
     belief = didact.learn(task, lesson.demonstrations, n_steps=200, n_chains=2)
     run = didact.ask(task, n_queries=1, n_steps=200, n_chains=2)
     first = lesson.demonstrations[:1]
@@ -39,23 +39,23 @@ def results(world: str) -> dict[str, object]:
         "plan": plan,
         "evaluation": didact.evaluate(task, policy),
         "counts": didact.successor_features(task.mdp, plan),
-        "class": known,
-        "cone": known.cone,
-        "rows": known.rows,
-        "proof": didact.prove(known, first),
+        "class": bec,
+        "cone": bec.cone,
+        "rows": bec.rows,
+        "proof": didact.prove(bec, first),
         "lesson": lesson,
-        "part": didact.teach(task, known=known, budget=1, horizon=1),
-        "verdict": didact.check(task, first, known=known),
-        "wrong": didact.check(task, wrong, known=known, scope="all"),
-        "exam": didact.exam(task, known=known),
-        "audit": didact.audit(task, task.true_weights.floats.tolist(), known=known),
-        "astray": didact.audit(task, (-task.weights).tolist(), known=known),
-        "mix": didact.teach_mixed(task, feedback=["comparisons"], known=known),
+        "part": didact.teach(task, bec=bec, budget=1, horizon=1),
+        "verdict": didact.check(task, first, bec=bec),
+        "wrong": didact.check(task, wrong, bec=bec, scope="all"),
+        "exam": didact.exam(task, bec=bec),
+        "audit": didact.audit(task, task.true_weights.floats.tolist(), bec=bec),
+        "astray": didact.audit(task, (-task.weights).tolist(), bec=bec),
+        "mix": didact.teach_mixed(task, feedback=["comparisons"], bec=bec),
         "mixed": didact.check(
-            task, didact.teach_mixed(task, feedback=["comparisons"], known=known), known=known
+            task, didact.teach_mixed(task, feedback=["comparisons"], bec=bec), bec=bec
         ),
         "said": didact.Comparison(going, *np.argsort(-plan.action_values[going])[:2].tolist()),
-        "selection": didact.select(task, [*first, *first], known=known),
+        "selection": didact.select(task, [*first, *first], bec=bec),
         "difficulty": didact.rank([task], exact=False)[0],
         "failed": didact.rank(["no-such-world"])[0],
         "belief": belief,
@@ -183,16 +183,16 @@ def test_records_make_a_table(name):
 
 def test_rows_of_tables_are_what_the_results_hold():
     found = results("grid")
-    lesson, known, plan = found["lesson"], found["class"], found["plan"]
+    lesson, bec, plan = found["lesson"], found["class"], found["plan"]
     pairs = [(row["state"], row["action"]) for row in lesson.to_records()]
     assert pairs == [pair for d in lesson.demonstrations for pair in d]
     assert [row["demonstration"] for row in lesson.to_records()][-1] == len(lesson.gains) - 1
-    rows = known.to_records()
+    rows = bec.to_records()
     assert [row["words"] for row in rows] == didact.describe(
-        known.cone, [known.task.mdp.feature_name(i) for i in range(8)]
+        bec.cone, [bec.task.mdp.feature_name(i) for i in range(8)]
     )
     for row in rows:
-        weights = known.task.true_weights.fractions()
+        weights = bec.task.true_weights.fractions()
         worth = sum(a * w for a, w in zip(row["normal"], weights, strict=True))
         assert worth >= 0
         state, action, other = row["state"], row["action"], row["other"]

@@ -40,7 +40,7 @@ def test_a_run_is_a_line_and_a_table(didact):
         r"wrong actions \d+% -> \d+%\. All questions are asked\.",
         lines[0],
     )
-    assert lines[2].split() == ["asked", "loss", "wrong", "VaR", "95%", "bound", "known", "facets"]
+    assert lines[2].split() == ["asked", "loss", "wrong", "VaR", "95%", "bound", "bec", "facets"]
     assert [line.split()[0] for line in lines[3:6]] == ["0", "1", "2"]
     assert len(lines) == 6
 

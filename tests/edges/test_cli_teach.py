@@ -174,7 +174,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
         (["six-cell", "-t", "n"], "must read NAME=VALUE"),
         (["six-cell", "-t", "starts=1"], "'starts' is not an option of a teacher"),
         (["six-cell", "-t", "horizon=1"], "'horizon' is not an option of a teacher"),
-        (["six-cell", "-t", "known=1"], "'known' is not an option of a teacher"),
+        (["six-cell", "-t", "bec=1"], "'bec' is not an option of a teacher"),
         (["six-cell", "--teacher", "uvm", "-t", "threshold=low"], "threshold must be a number"),
         (["six-cell", "--teacher", "uvm", "-t", "n_samples=-5"], "n_samples must be"),
         (["six-cell", "--teacher", "exact", "-t", "time_limit=soon"], "time_limit must be"),

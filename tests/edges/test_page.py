@@ -53,9 +53,9 @@ def written(folder, name: str, **options):
         path.write_text(watched(name))
     if not path.exists():
         task = room() if name == "room" else WORLDS[name]()
-        known = equivalence_class(task)
-        lesson = teach(task, known=known, trim=False)
-        path.write_text(lesson_page(task, lesson, known=known, **options))
+        bec = equivalence_class(task)
+        lesson = teach(task, bec=bec, trim=False)
+        path.write_text(lesson_page(task, lesson, bec=bec, **options))
     return path
 
 
@@ -395,10 +395,10 @@ def test_reduced_motion_is_respected(opened, folder):
 @pytest.mark.slow
 def test_ten_thousand_states_play_too(opened, folder):
     task = make("random-grid", size=100, n_features=8, seed=0)
-    known = equivalence_class(task, arithmetic="float")
-    lesson = teach(task, known=known, budget=4)
+    bec = equivalence_class(task, arithmetic="float")
+    lesson = teach(task, bec=bec, budget=4)
     path = folder / "large.html"
-    path.write_text(lesson_page(task, lesson, known=known))
+    path.write_text(lesson_page(task, lesson, bec=bec))
     assert path.stat().st_size < 2_000_000
     page = opened(path, PHONE)
     page.click("#demo4 [data-do=next]")

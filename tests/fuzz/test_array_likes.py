@@ -185,7 +185,7 @@ def task():
 
 
 @cache
-def known():
+def bec():
     return didact.equivalence_class(task())
 
 
@@ -222,7 +222,7 @@ TAKE_NUMBERS = {
     "from_dense": (MOVES, lambda v: told(model(transitions=didact.Transitions.from_dense(v)))),
     "Task": (WEIGHTS, lambda v: didact.Task(model(), v).true_weights.fractions()),
     "solve": (WEIGHTS, lambda v: didact.solve(model(), v).action_values.tolist()),
-    "contains": (WEIGHTS, lambda v: known().cone.contains(v)),
+    "contains": (WEIGHTS, lambda v: bec().cone.contains(v)),
     "evaluate(weights)": (WEIGHTS, lambda v: vars(didact.evaluate(task(), v))),
     "evaluate(probabilities)": (PROBABILITIES, lambda v: vars(didact.evaluate(task(), v))),
     "successor_features": (
@@ -249,7 +249,7 @@ TAKE_WHOLE_NUMBERS = {
         [[[0, 1], [1, 0]]],
         lambda v: didact.learn(model(), v, n_steps=20, n_chains=1).samples.tolist(),
     ),
-    "prove": ([[[0, 1], [1, 1]]], lambda v: didact.prove(known(), v)),
+    "prove": ([[[0, 1], [1, 1]]], lambda v: didact.prove(bec(), v)),
     "select": ([[[0, 1], [1, 0]]], lambda v: didact.select(task(), v).document()),
     "teach(starts)": ([0, 1], lambda v: didact.teach(task(), starts=v).document()),
     "ask(states)": ([0, 1], lambda v: asked(v).document()),
@@ -273,7 +273,7 @@ MASKS = {
     ),
     "reachable_pairs(starts)": (
         [False, True, False],
-        lambda v: didact.reachable_pairs(model(), known().plan.optimal, starts=v).tolist(),
+        lambda v: didact.reachable_pairs(model(), bec().plan.optimal, starts=v).tolist(),
     ),
 }
 

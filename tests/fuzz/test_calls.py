@@ -111,7 +111,7 @@ MORE = {
 
 
 @cache
-def known():
+def bec():
     return didact.equivalence_class(didact.make("six-cell"))
 
 
@@ -125,7 +125,7 @@ def risk(**given):
 
 
 def contains(**given):
-    return known().cone.contains(**given)
+    return bec().cone.contains(**given)
 
 
 CALLS = {
@@ -141,23 +141,23 @@ CALLS = {
     "evaluate": lambda: dict(task=didact.make("six-cell"), policy=[-1.0, -2.0], plan=None),
     "successor_features": lambda: dict(mdp=mdp(), policy=[0] * 6, arithmetic="float"),
     "reachable_states": lambda: dict(mdp=mdp(), allowed=None),
-    "reachable_pairs": lambda: dict(mdp=mdp(), allowed=known().plan.optimal, horizon=2),
+    "reachable_pairs": lambda: dict(mdp=mdp(), allowed=bec().plan.optimal, horizon=2),
     "rollout": lambda: dict(
         mdp=mdp(), policy=[0] * 6, horizon=3, rng=np.random.default_rng(0), start=4
     ),
     "equivalence_class": lambda: dict(
         task=didact.make("six-cell"), scope="all", arithmetic="auto", plan=None
     ),
-    "describe": lambda: dict(cone=known().cone, names=None, kind="state"),
-    "prove": lambda: dict(known=known(), demonstrations=SHOWN),
+    "describe": lambda: dict(cone=bec().cone, names=None, kind="state"),
+    "prove": lambda: dict(bec=bec(), demonstrations=SHOWN),
     "teach": lambda: dict(
         task=didact.make("six-cell"), teacher="scot", horizon=2, cost="pairs", scope="all",
         arithmetic="auto", rollouts=2, starts=[1, 4], budget=3, closed=False, trim=True,
-        seed=0, known=None,
+        seed=0, bec=None,
     ),
     "check": lambda: dict(
         task=didact.make("six-cell"), demonstrations=SHOWN, scope="all", arithmetic="auto",
-        known=None,
+        bec=None,
     ),
     "mix": lambda: dict(
         task=didact.make("six-cell"), feedback=["comparisons"], cost={"comparisons": 2}, budget=1,
@@ -168,11 +168,11 @@ CALLS = {
     "Stop": lambda: dict(way=[(2, 1)], after=0, off_is_worth_nothing=True),
     "exam": lambda: dict(
         task=didact.make("six-cell"), ask="actions", closed=True, scope="all", arithmetic="auto",
-        known=None,
+        bec=None,
     ),
     "audit": lambda: dict(
         task=didact.make("six-cell"), agent=[-1, -2], within=0, exam=None, ask="comparisons",
-        scope="all", arithmetic="auto", known=None,
+        scope="all", arithmetic="auto", bec=None,
     ),
     "grade": lambda: dict(answers=["second", "second"]),
     "answers_of": lambda: dict(weights=[-1, -2]),
@@ -233,8 +233,8 @@ OWN = {
     "evaluate clips": lambda **given: didact.evaluate(**given),
     "learn clips": lambda **given: didact.learn(**given),
     "teach clips": lambda **given: didact.teach(**given),
-    "grade": lambda **given: didact.exam(didact.make("six-cell"), known=known()).grade(**given),
-    "answers_of": lambda **given: didact.exam(didact.make("six-cell"), known=known()).answers_of(
+    "grade": lambda **given: didact.exam(didact.make("six-cell"), bec=bec()).grade(**given),
+    "answers_of": lambda **given: didact.exam(didact.make("six-cell"), bec=bec()).answers_of(
         **given
     ),
 }

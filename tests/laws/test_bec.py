@@ -419,24 +419,24 @@ def is_taught(cone, shown: set[int]) -> bool:
     return spans and positively and all(shown & set(members) for members in cone.facets)
 
 
-def assert_proofs_pass(known, pairs: list[tuple[int, int]], document) -> bool:
+def assert_proofs_pass(bec, pairs: list[tuple[int, int]], document) -> bool:
     """Demonstrations of these pairs: proof, checker, cones and the criterion tell one story."""
     demonstrations = [[pair] for pair in pairs]
-    proof = prove(known, demonstrations)
+    proof = prove(bec, demonstrations)
     line = check_proof(document, json.loads(json.dumps(proof.document)))
     assert line.startswith("proved: " if proof.teaches else "proved open: ")
     shown = {
         int(row)
-        for (s, a, _), row in zip(known.rows.statements.tolist(), known.rows.number, strict=True)
+        for (s, a, _), row in zip(bec.rows.statements.tolist(), bec.rows.number, strict=True)
         if (s, a) in pairs and row >= 0
     }
-    assert proof.teaches == is_taught(known.cone, shown)
-    part = demonstration_class(known, demonstrations)
-    assert known.cone.is_subset(part)
-    assert part.equals(known.cone) == proof.teaches
+    assert proof.teaches == is_taught(bec.cone, shown)
+    part = demonstration_class(bec, demonstrations)
+    assert bec.cone.is_subset(part)
+    assert part.equals(bec.cone) == proof.teaches
     if proof.witness is not None:
         assert part.contains(proof.witness) != "outside"
-        assert known.cone.contains(proof.witness) == "outside"
+        assert bec.cone.contains(proof.witness) == "outside"
     return proof.teaches
 
 
@@ -445,11 +445,11 @@ def check_one(number: int) -> dict[str, bool]:
     drawn = draw(number)
     oracle, rng = Oracle(drawn), random.Random(f"probes {number}")
     task = drawn.task()
-    known = equivalence_class(task, scope=drawn.scope, arithmetic="exact")
-    cone, exact = known.cone, known.rows.exact
+    bec = equivalence_class(task, scope=drawn.scope, arithmetic="exact")
+    cone, exact = bec.cone, bec.rows.exact
     stated = {
         tuple(statement): exact[row] if row >= 0 else (0,) * drawn.k
-        for statement, row in zip(known.rows.statements.tolist(), known.rows.number, strict=True)
+        for statement, row in zip(bec.rows.statements.tolist(), bec.rows.number, strict=True)
     }
     assert stated == oracle.rows
     assert cone.contains(drawn.weights) == "inside"
@@ -460,7 +460,7 @@ def check_one(number: int) -> dict[str, bool]:
     document = json.loads(json.dumps(task_document(task)))
     optimal = [(s, a) for s in oracle.scope for a in oracle.optimal[s]]
     chosen = optimal if number % 3 == 0 else [pair for pair in optimal if rng.random() < 0.6]
-    teaches = assert_proofs_pass(known, chosen, document)
+    teaches = assert_proofs_pass(bec, chosen, document)
     assert teaches or chosen != optimal
     form = canonical_of(cone)
     check_other_forms(number, oracle, form)
@@ -531,7 +531,7 @@ def test_classes_agree_with_cddlib(chunk):
     pytest.importorskip("cdd.gmp")
     for model in range(chunk * 100, (chunk + 1) * 100):
         drawn = draw(model)
-        known = equivalence_class(drawn.task(), scope=drawn.scope, arithmetic="exact")
-        if known.rows.exact:
-            found = canonical_by_double_description(list(known.rows.exact))
-            assert found == canonical_of(known.cone), f"model {model}"
+        bec = equivalence_class(drawn.task(), scope=drawn.scope, arithmetic="exact")
+        if bec.rows.exact:
+            found = canonical_by_double_description(list(bec.rows.exact))
+            assert found == canonical_of(bec.cone), f"model {model}"

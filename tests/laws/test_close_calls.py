@@ -31,12 +31,12 @@ def ring() -> Task:
 def test_features_of_very_different_sizes_are_balanced():
     mdp = MDP([[[1]] * 4], BANDIT, "0.99")
     task = Task(mdp, ["-1/1000000", "7000007/10000", "-2000000", "7/10"])
-    known = equivalence_class(task, arithmetic="float", scope="all")
-    assert known.n_close_calls == 0
+    bec = equivalence_class(task, arithmetic="float", scope="all")
+    assert bec.n_close_calls == 0
     exact = equivalence_class(task, arithmetic="exact", scope="all")
-    assert known.cone.facets == exact.cone.facets
-    for facet in known.cone.facet_rows():
-        np.testing.assert_allclose(known.rows.normals[facet], exact.rows.normals[facet], rtol=1e-9)
+    assert bec.cone.facets == exact.cone.facets
+    for facet in bec.cone.facet_rows():
+        np.testing.assert_allclose(bec.rows.normals[facet], exact.rows.normals[facet], rtol=1e-9)
     lesson = teach(task, arithmetic="float", horizon=1, scope="all")
     assert lesson.status == "complete"
 

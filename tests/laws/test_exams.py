@@ -88,12 +88,11 @@ def verdicts_are_true(seeds, n_agents):
     found = {True: 0, False: 0}
     for seed in seeds:
         task, rng = world(seed), random.Random(f"agents {seed}")
-        known = didact.equivalence_class(task)
+        bec = didact.equivalence_class(task)
         exams = {
-            ask: exam(task, ask=ask, known=known)
-            for ask in ("comparisons", "actions", "preferences")
+            ask: exam(task, ask=ask, bec=bec) for ask in ("comparisons", "actions", "preferences")
         }
-        leaky = exam(task, ask="actions", closed=False, known=known)
+        leaky = exam(task, ask="actions", closed=False, bec=bec)
         for weights in agents(task, rng, n_agents):
             aligned = is_aligned(task, weights)
             found[aligned] += 1
@@ -166,7 +165,7 @@ def test_no_fewer_comparisons_decide_it():
     for task in plane_worlds(12):
         questions = exam(task)
         assert len(questions) == questions.lower_bound
-        rows = list(dict.fromkeys(questions.known.rows.exact))
+        rows = list(dict.fromkeys(questions.bec.rows.exact))
         agents_of_all = directions(rows)
         aligned = [is_aligned(task, w) for w in agents_of_all]
         sign = np.array(
@@ -191,8 +190,8 @@ def test_the_proof_holds_and_every_question_is_needed(seed):
     proof = questions.proof
     rows = [right_row(q) for q in questions.questions]
     strict = [q.key != "equal" for q in questions.questions]
-    assert [tuple(map(int, row)) for row in proof["rows"]] == list(questions.known.rows.exact)
-    for row, terms in zip(questions.known.rows.exact, proof["multipliers"], strict=True):
+    assert [tuple(map(int, row)) for row in proof["rows"]] == list(questions.bec.rows.exact)
+    for row, terms in zip(questions.bec.rows.exact, proof["multipliers"], strict=True):
         shares = [(i, Fraction(c)) for i, c in terms]
         assert all(c >= 0 or not strict[i] for i, c in shares)
         total = [sum(c * rows[i][j] for i, c in shares) for j in range(len(row))]
@@ -211,7 +210,7 @@ def test_the_proof_holds_and_every_question_is_needed(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_questions_are_at_least_the_rank_and_ties_have_questions_of_their_own(seed):
     questions = exam(world(seed))
-    cone = questions.known.cone
+    cone = questions.bec.cone
     assert len(questions) >= cone.rank
     assert sum(q.key == "equal" for q in questions.questions) == len(cone.lineality)
     assert bool(cone.equalities) == any(q.key == "equal" for q in questions.questions)
@@ -313,20 +312,20 @@ def told_by(answers, n_actions):
 def judged_by_loss(seed):
     """(how it was asked, what was found, the largest loss of all policies that fit, the bound)."""
     task, rng = world(seed), random.Random(f"loss {seed}")
-    known, every = didact.equivalence_class(task), EveryPolicy(task)
+    bec, every = didact.equivalence_class(task), EveryPolicy(task)
     for ask in ("comparisons", "actions", "demonstrations"):
         loss = rng.choice(["0%", "1%", "10%", "50%", "120%", "1/3"])
-        bound = loss_bound(known, loss).amount
+        bound = loss_bound(bec, loss).amount
         if ask == "demonstrations":
             pairs = list(itertools.product(every.states, range(task.mdp.n_actions)))
             pairs = rng.sample(pairs, min(len(pairs), rng.randint(1, 3)))
             seen = [didact.Demonstration([pair]) for pair in pairs]
             if seen:
-                found = didact.audit(task, seen, loss=loss, known=known)
+                found = didact.audit(task, seen, loss=loss, bec=bec)
                 yield ask, found, every.worst(best=pairs), bound
             continue
         settings = {"closed": rng.random() < 0.6} if ask == "actions" else {}
-        asked = exam(task, ask=ask, known=known, **settings)
+        asked = exam(task, ask=ask, bec=bec, **settings)
         weights = [rng.choice(WEIGHTS) for _ in range(task.mdp.n_features)]
         answers = list(answered_at_random(asked, weights, rng))
         found = asked.grade([answer for _, answer in answers], loss=loss)

@@ -42,7 +42,7 @@ def brute_force_agrees(seeds):
         assert len(lesson.demonstrations) == lesson.lower_bound == fewest_pairs(family), seed
         line = check_proof(family_document(family), lesson.document())
         assert line.startswith(f"proved: {len(lesson.demonstrations)} demonstrations")
-        assert didact.check(family, lesson, known=lesson.known).teaches
+        assert didact.check(family, lesson, bec=lesson.bec).teaches
     return n_tied
 
 
@@ -91,10 +91,10 @@ def test_partial_lessons_have_a_witness_that_the_checker_confirms(seed):
     assert verdict.teaches == lesson.is_complete
     if not lesson.is_complete:
         assert lesson.loss >= 0
-        assert lesson.known.cone.contains(lesson.witness) != "inside"
+        assert lesson.bec.cone.contains(lesson.witness) != "inside"
         assert lesson.uncovered[0].member is not None
         member, state, action, _ = verdict.missing
-        assert action in lesson.known.parts[member].plan.optimal_actions(state)
+        assert action in lesson.bec.parts[member].plan.optimal_actions(state)
 
 
 @pytest.mark.parametrize("seed", range(8))

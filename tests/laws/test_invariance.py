@@ -167,12 +167,12 @@ def verdicts(written: Written, drawn: Drawn, number: int) -> dict[str, Any]:
     original = as_drawn(drawn).task()
     plan = didact.solve(original, arithmetic="exact")
     best = [plan.optimal_actions(s) for s in range(len(drawn.moves))]
-    known = didact.equivalence_class(task, scope=scope, arithmetic="exact")
-    options = {"known": known, "scope": scope}
+    bec = didact.equivalence_class(task, scope=scope, arithmetic="exact")
+    options = {"bec": bec, "scope": scope}
     said: dict[str, Any] = {
-        "facets": known.cone.n_facets,
-        "equalities": len(known.cone.lineality),
-        "rank": known.cone.rank,
+        "facets": bec.cone.n_facets,
+        "equalities": len(bec.cone.lineality),
+        "rank": bec.cone.rank,
     }
     cost, horizon = rng.choice(["demonstrations", "pairs"]), rng.choice([1, 1, 2, 3])
     limits = {"horizon": horizon, "cost": cost, "min_probability": 0, "trim": False}
@@ -191,7 +191,7 @@ def verdicts(written: Written, drawn: Drawn, number: int) -> dict[str, Any]:
     said["select"] = (len(chosen.chosen), chosen.n_covered, chosen.verdict.teaches)
     asks = ("comparisons", "actions", *([] if written.is_split else ["preferences"]))
     for ask in asks:  # two trajectories cannot show what depends on chance
-        exam = didact.exam(task, ask=ask, known=known)
+        exam = didact.exam(task, ask=ask, bec=bec)
         said[f"exam of {ask}"] = exam.can_pass
         if ask == "comparisons" or not written.is_split:  # copies are states to ask about
             said[f"size of {ask}"] = (exam.lower_bound, len(exam.open))

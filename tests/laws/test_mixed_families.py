@@ -71,14 +71,14 @@ def test_no_mix_for_a_family_is_cheaper_with_or_without_visits():
             "comparisons": Fraction(rng.choice(["1", "2", "1/2"])),
         }
         visits = {m: seed % 2 * rng.choice([0, 1, 3]) for m in range(len(family))}
-        known = didact.equivalence_class(family)
-        given = {"horizon": 1, "starts": "all", "known": known, "member_cost": visits}
+        bec = didact.equivalence_class(family)
+        given = {"horizon": 1, "starts": "all", "bec": bec, "member_cost": visits}
         lesson = didact.teach_mixed(family, feedback=list(prices), cost=prices, **given)
         n_tied += bool(lesson.n_equalities)
         kinds |= {frozenset(type(item) for item in lesson.items)}
         assert lesson.is_fewest, seed
         assert lesson.cost == cheapest(family, prices, visits), seed
-        assert didact.check(family, lesson, known=known).teaches
+        assert didact.check(family, lesson, bec=bec).teaches
     assert n_tied
     assert len(kinds) == 3, "demonstrations, comparisons, and both"
 
@@ -86,13 +86,13 @@ def test_no_mix_for_a_family_is_cheaper_with_or_without_visits():
 @pytest.mark.parametrize("seed", range(6))
 def test_more_kinds_never_make_the_lesson_of_a_family_dearer(seed):
     family = small_family(seed)
-    known = didact.equivalence_class(family)
+    bec = didact.equivalence_class(family)
     visits = {0: seed % 3, 1: 1}
     found = {}
     for chosen in (c for size in (1, 2, 3) for c in itertools.combinations(KINDS, size)):
-        given = {"horizon": 1, "starts": "all", "known": known, "member_cost": visits}
+        given = {"horizon": 1, "starts": "all", "bec": bec, "member_cost": visits}
         lesson = didact.teach_mixed(family, feedback=chosen, **given)
-        assert lesson.is_complete == didact.check(family, lesson, known=known).teaches
+        assert lesson.is_complete == didact.check(family, lesson, bec=bec).teaches
         found[frozenset(chosen)] = lesson
     for few, many in itertools.permutations(found, 2):
         if few < many and found[few].is_complete:
@@ -124,13 +124,13 @@ def without_member(document):
 def test_near_ties_teach_a_family_with_as_many_as_its_rank():
     """Fewer than one for each facet, from whichever members."""
     family = didact.make("random-grid", size=2, n_features=4, seed=39, members=2)
-    known = didact.equivalence_class(family)
-    usual = didact.teach_mixed(family, feedback=["comparisons"], known=known)
-    given = {"feedback": ["comparisons", "preferences"], "known": known, "over_teach": True}
+    bec = didact.equivalence_class(family)
+    usual = didact.teach_mixed(family, feedback=["comparisons"], bec=bec)
+    given = {"feedback": ["comparisons", "preferences"], "bec": bec, "over_teach": True}
     few = didact.teach_mixed(family, **given)
-    assert len(few.items) == known.cone.rank == few.lower_bound < len(usual.items)
+    assert len(few.items) == bec.cone.rank == few.lower_bound < len(usual.items)
     assert few.hardest < usual.hardest
-    assert didact.check(family, few, known=known).teaches
+    assert didact.check(family, few, bec=bec).teaches
     assert verify(family, few.document()).startswith(f"proved: {len(few.items)} items (")
 
 

@@ -99,9 +99,9 @@ def assert_lesson(oracle: Oracle, lesson: Lesson, document: dict) -> None:
         assert not small or not any(is_in_cone(stated, row) for row in open_rows)
 
 
-def is_complete(known: EquivalenceClass, rows: frozenset[int]) -> bool:
+def is_complete(bec: EquivalenceClass, rows: frozenset[int]) -> bool:
     """Whether rows generate the whole dual cone: every facet hit, every equality implied."""
-    exact, cone = known.rows.exact, known.cone
+    exact, cone = bec.rows.exact, bec.cone
     if not cone.equalities:
         return all(rows & set(members) for members in cone.facets)
     generators = [exact[row] for row in sorted(rows)]
@@ -111,8 +111,8 @@ def is_complete(known: EquivalenceClass, rows: frozenset[int]) -> bool:
     )
 
 
-def rows_of(known: EquivalenceClass, shown: Demonstration) -> frozenset[int]:
-    statements = zip(known.rows.statements.tolist(), known.rows.number.tolist(), strict=True)
+def rows_of(bec: EquivalenceClass, shown: Demonstration) -> frozenset[int]:
+    statements = zip(bec.rows.statements.tolist(), bec.rows.number.tolist(), strict=True)
     return frozenset(
         row for (s, a, _), row in statements if row >= 0 and (s, a) in set(shown.pairs)
     )
@@ -120,10 +120,10 @@ def rows_of(known: EquivalenceClass, shown: Demonstration) -> frozenset[int]:
 
 def smallest_cost(problem: Problem) -> Fraction | None:
     """The cost of the cheapest complete set of candidates, all sets tried; None without one."""
-    known = problem.known
-    rows = [rows_of(known, problem.candidates[i]) for i in range(len(problem.candidates))]
+    bec = problem.bec
+    rows = [rows_of(bec, problem.candidates[i]) for i in range(len(problem.candidates))]
     useful = [i for i, stated in enumerate(rows) if stated]
-    if not is_complete(known, frozenset().union(*rows)):
+    if not is_complete(bec, frozenset().union(*rows)):
         return None
     known_answers: dict[frozenset[int], bool] = {}
     best: Fraction | None = None
@@ -134,7 +134,7 @@ def smallest_cost(problem: Problem) -> Fraction | None:
                 continue
             union = frozenset().union(*(rows[i] for i in chosen))
             if union not in known_answers:
-                known_answers[union] = is_complete(known, union)
+                known_answers[union] = is_complete(bec, union)
             if known_answers[union]:
                 best = cost
     return best
@@ -146,18 +146,18 @@ def harmonic(d: int) -> Fraction:
 
 def assert_sizes(problem: Problem, greedy: Lesson, exact: Lesson) -> bool:
     """exact <= greedy <= H(d) * exact, and exact is the smallest of all; whether that was tried."""
-    known = problem.known
+    bec = problem.bec
     # SCOT picks among sampled walks where not all are listed; 'exact' searches all of them.
     is_sampled = problem.candidates.sampled and exact.candidates == "all"
     if is_sampled and not greedy.is_complete:
         return False
     assert exact.status == greedy.status
     assert exact.cost <= greedy.cost
-    if not known.cone.equalities:
+    if not bec.cone.equalities:
         by_hand = [problem.candidates[i] for i in greedy_by_hand(problem)]
         assert list(greedy.demonstrations) == by_hand
-        hit = [rows_of(known, problem.candidates[i]) for i in range(len(problem.candidates))]
-        most = max((sum(bool(set(f) & rows) for f in known.cone.facets) for rows in hit), default=0)
+        hit = [rows_of(bec, problem.candidates[i]) for i in range(len(problem.candidates))]
+        most = max((sum(bool(set(f) & rows) for f in bec.cone.facets) for rows in hit), default=0)
         assert is_sampled or greedy.cost <= harmonic(most) * exact.cost
         if most:
             assert greedy.guarantee == harmonic(most)
@@ -182,8 +182,8 @@ def assert_sizes(problem: Problem, greedy: Lesson, exact: Lesson) -> bool:
 
 def greedy_by_hand(problem: Problem) -> list[int]:
     """Algorithm 1 per cost; ties: more facets, then the cheaper, then the first candidate."""
-    cone = problem.known.cone
-    covers = [rows_of(problem.known, problem.candidates[i]) for i in range(len(problem.candidates))]
+    cone = problem.bec.cone
+    covers = [rows_of(problem.bec, problem.candidates[i]) for i in range(len(problem.candidates))]
     left, picks = [set(members) for members in cone.facets], []
     while True:
         gains = [sum(bool(facet & rows) for facet in left) for rows in covers]
@@ -206,20 +206,20 @@ def assert_candidates(oracle: Oracle, problem: Problem, options: dict) -> None:
         assert found == pairs
 
 
-def assert_check(task: Task, oracle: Oracle, known: EquivalenceClass, lesson: Lesson) -> None:
+def assert_check(task: Task, oracle: Oracle, bec: EquivalenceClass, lesson: Lesson) -> None:
     """`check` agrees with the lesson, and names what is not optimal and what contradicts it."""
-    verdict = check(task, lesson.demonstrations, known=known)
+    verdict = check(task, lesson.demonstrations, bec=bec)
     assert verdict.teaches == lesson.is_complete
     assert verdict.witness == lesson.witness
     assert verdict.closed == lesson.closed
-    assert demonstration_class(known, lesson.demonstrations).equals(known.cone) == verdict.teaches
+    assert demonstration_class(bec, lesson.demonstrations).equals(bec.cone) == verdict.teaches
     worse = [
         (s, b) for s in oracle.scope for b in range(oracle.m) if b not in oracle.optimal[s]
     ]  # fmt: skip
     if not worse:
         return
     state, action = worse[len(lesson.demonstrations) % len(worse)]
-    spoiled = check(task, [*lesson.demonstrations, [(state, action)]], known=known)
+    spoiled = check(task, [*lesson.demonstrations, [(state, action)]], bec=bec)
     assert not spoiled.teaches
     assert spoiled.proof == verdict.proof
     assert spoiled.right_teaches == verdict.teaches
@@ -282,22 +282,22 @@ def check_one(number: int) -> dict[str, bool]:
     task = drawn.task()
     document = json.loads(json.dumps(task_document(task)), parse_float=str)
     options = options_of(drawn, oracle, rng)
-    known = equivalence_class(task, scope=drawn.scope, arithmetic="exact")
-    problem = problem_of(task, known=known, **options)
+    bec = equivalence_class(task, scope=drawn.scope, arithmetic="exact")
+    problem = problem_of(task, bec=bec, **options)
     assert_candidates(oracle, problem, options)
-    greedy = teach(task, known=known, trim=False, **options)
-    exact = teach(task, teacher="exact", known=known, trim=False, **options)
-    some = teach(task, teacher="random", n=rng.randint(1, 4), known=known, **options)
+    greedy = teach(task, bec=bec, trim=False, **options)
+    exact = teach(task, teacher="exact", bec=bec, trim=False, **options)
+    some = teach(task, teacher="random", n=rng.randint(1, 4), bec=bec, **options)
     for lesson in (greedy, exact, some):
         assert_lesson(oracle, lesson, document)
     tried = assert_sizes(problem, greedy, exact)
-    assert_check(task, oracle, known, rng.choice([greedy, some]))
+    assert_check(task, oracle, bec, rng.choice([greedy, some]))
     if by_length is not options["cost"] and not problem.candidates.sampled:
         assert_renaming(drawn, rng, options, exact)
     if number % 4 == 0:
         assert_floats(oracle, task, exact, options)
     return {
-        "equalities": bool(known.cone.equalities),
+        "equalities": bool(bec.cone.equalities),
         "complete": exact.is_complete and bool(exact.demonstrations),
         "partial": not exact.is_complete,
         "all sets tried": tried and exact.is_complete and len(exact.demonstrations) > 1,

@@ -66,12 +66,12 @@ def pruned(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 def size_by_matching(task: Task) -> int:
     """SCOT to the letter: cover the pruned normals, each by a pair that states that very one."""
-    known = equivalence_class(task, arithmetic="exact")
+    bec = equivalence_class(task, arithmetic="exact")
     stated: dict[tuple[int, int], set] = {}
-    for (s, a, _), row in zip(known.rows.statements.tolist(), known.rows.number, strict=True):
+    for (s, a, _), row in zip(bec.rows.statements.tolist(), bec.rows.number, strict=True):
         if row >= 0:
-            stated.setdefault((s, a), set()).add(known.rows.exact[row])
-    left, size = set(pruned(list(known.rows.exact))), 0
+            stated.setdefault((s, a), set()).add(bec.rows.exact[row])
+    left, size = set(pruned(list(bec.rows.exact))), 0
     while left:
         left -= max(stated.values(), key=lambda normals: len(left & normals))
         size += 1
@@ -112,8 +112,8 @@ def greedy_family(levels: int) -> Task:
 @pytest.mark.parametrize(("levels", "n_facets"), [(3, 14), (4, 30), (5, 62)])
 def test_greedy_takes_3_4_5_where_2_suffice(levels, n_facets):
     task = greedy_family(levels)
-    known = equivalence_class(task)
-    greedy, exact = (teach(task, teacher=t, horizon=1, known=known) for t in ("scot", "exact"))
+    bec = equivalence_class(task)
+    greedy, exact = (teach(task, teacher=t, horizon=1, bec=bec) for t in ("scot", "exact"))
     assert greedy.n_facets == n_facets
     assert greedy.is_complete
     assert exact.is_complete
@@ -146,9 +146,9 @@ def fork() -> Task:
 
 def test_algorithm_1_as_written_never_ends_on_unreachable_facets():
     """Proposition 2 says it terminates; the set of facets left stays the same forever."""
-    known = equivalence_class(fork())
-    left = {known.rows.exact[members[0]] for members in known.cone.facets}
-    shown = demonstration_class(known, [[(0, 0)]]).rows.exact
+    bec = equivalence_class(fork())
+    left = {bec.rows.exact[members[0]] for members in bec.cone.facets}
+    shown = demonstration_class(bec, [[(0, 0)]]).rows.exact
     history = []
     for _ in range(100):
         left = left - set(shown)
@@ -331,9 +331,9 @@ def far_choice(discount: str) -> Task:
 def test_a_row_shrunk_by_17_discounts_is_kept(arithmetic, discount):
     """The first state's row is discount^17 long: (1, -1), a facet; w0 >= 0 then follows."""
     task = far_choice(discount)
-    known = equivalence_class(task, arithmetic=arithmetic)
+    bec = equivalence_class(task, arithmetic=arithmetic)
     is_vague = (arithmetic, discount) == ("float", "2/5")  # too short for its error bound
-    assert (known.rows.n_lost > 0, known.cone.n_facets) == (is_vague, 2)
+    assert (bec.rows.n_lost > 0, bec.cone.n_facets) == (is_vague, 2)
     lesson = teach(task, horizon=1, arithmetic=arithmetic)
     assert lesson.status == ("undecided" if is_vague else "complete")
     assert ((0, 0),) in {d.pairs for d in lesson.demonstrations}
@@ -387,14 +387,14 @@ def test_a_loose_stop_makes_half_spaces_that_exclude_the_true_weights():
         excluded += bool((noisy_rows(task) @ direction < -1e-2).any())
     assert excluded >= 2
     for task in paper_worlds()[:6]:
-        known = equivalence_class(task, arithmetic="exact")
+        bec = equivalence_class(task, arithmetic="exact")
         weights = task.true_weights.fractions()
         assert all(
-            sum(x * w for x, w in zip(row, weights, strict=True)) >= 0 for row in known.rows.exact
+            sum(x * w for x, w in zip(row, weights, strict=True)) >= 0 for row in bec.rows.exact
         )
         rough = equivalence_class(task, arithmetic="float")
         assert (rough.rows.normals @ task.weights > -1e-9).all()
-        assert rough.rows.n_rows == known.rows.n_rows
+        assert rough.rows.n_rows == bec.rows.n_rows
 
 
 # The paper's worlds: 20 of 9x9 cells with 8 features, single pairs
@@ -403,10 +403,10 @@ def test_a_loose_stop_makes_half_spaces_that_exclude_the_true_weights():
 def test_sizes_on_random_worlds():
     sizes = {"scot": [], "scot-redundant": [], "uvm": [], "exact": []}
     for task in paper_worlds()[: number(8, 20)]:
-        known = equivalence_class(task)
+        bec = equivalence_class(task)
         for teacher, found in sizes.items():
             options = {"n_samples": 10_000} if teacher == "uvm" else {}
-            lesson = teach(task, teacher=teacher, horizon=1, known=known, **options)
+            lesson = teach(task, teacher=teacher, horizon=1, bec=bec, **options)
             assert lesson.is_complete == (teacher != "uvm")
             found.append(len(lesson.demonstrations))
     assert 13 <= np.mean(sizes["scot"]) <= 16.5

@@ -30,14 +30,14 @@ def test_random_worlds_have_these_means():
     found = []
     for seed in range(number(8, 20)):
         task = didact.make("random-grid", seed=seed)
-        known = didact.equivalence_class(task, arithmetic="exact")
+        bec = didact.equivalence_class(task, arithmetic="exact")
         lessons = [
-            didact.teach(task, horizon=1, teacher=teacher, known=known)
+            didact.teach(task, horizon=1, teacher=teacher, bec=bec)
             for teacher in ("scot", "exact", "scot-redundant")
         ]
         assert all(lesson.is_complete for lesson in lessons)
         assert lessons[1].lower_bound == lessons[1].cost
-        found.append([known.cone.n_facets, *(lesson.n_pairs for lesson in lessons)])
+        found.append([bec.cone.n_facets, *(lesson.n_pairs for lesson in lessons)])
     assert np.mean(found, axis=0).tolist() == MEANS[len(found)]
 
 
@@ -46,9 +46,9 @@ def test_noise_lengthens_a_lesson_or_breaks_it(example, monkeypatch, seed, exact
     """Noise is more to cover; or there is so much that real facets seem to follow from it."""
     monkeypatch.setattr(example, "SAMPLES", ())  # nothing here is found by volumes
     task = didact.make("random-grid", seed=seed)
-    known = didact.equivalence_class(task)
-    assert didact.teach(task, horizon=1, known=known).n_pairs == exact
-    noisy = example.iterated(task, known, in_place=True)
+    bec = didact.equivalence_class(task)
+    assert didact.teach(task, horizon=1, bec=bec).n_pairs == exact
+    noisy = example.iterated(task, bec, in_place=True)
     assert noisy["pairs, greedy"] == iterated
     assert noisy["worlds that exclude true weights"]
     assert noisy["greedy lessons that teach"] == (iterated > exact)
@@ -57,14 +57,14 @@ def test_noise_lengthens_a_lesson_or_breaks_it(example, monkeypatch, seed, exact
 def test_without_rounding_the_plain_program_finds_the_exact_class():
     """The noise is the stop's: with zeros told from noise, the same program finds what we find."""
     task = didact.make("random-grid", seed=1)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     solved = precision.Precision(values=1e-13, counts=1e-13, merge=1e-9, skip=1e-9)
     noisy = precision.published_way(task, solved)
-    assert len(noisy.kept) == known.cone.n_facets == 16
+    assert len(noisy.kept) == bec.cone.n_facets == 16
     assert len(noisy.lesson) == 14
     assert (noisy.normals @ task.weights > 0).all()
     assert len(noisy.redundant_lesson()) == len(
-        didact.teach(task, teacher="scot-redundant", horizon=1, known=known).demonstrations
+        didact.teach(task, teacher="scot-redundant", horizon=1, bec=bec).demonstrations
     )
 
 

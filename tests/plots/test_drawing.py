@@ -20,7 +20,7 @@ def test_every_picture_returns_the_axes_it_was_given(ax, taught):
     task, lesson = taught
     assert task.plot(ax) is ax
     assert lesson.plot(ax) is ax
-    assert lesson.known.plot(ax) is ax
+    assert lesson.bec.plot(ax) is ax
     assert plots.coverage(lesson, ax) is ax
 
 

@@ -8,14 +8,14 @@ from tests.plots.arrows import arrows, expected
 
 def test_a_plan_is_an_arrow_for_each_optimal_action(ax, taught):
     task, lesson = taught
-    plan = lesson.known.plan
+    plan = lesson.bec.plan
     plan.plot(ax, task=task)
     (drawn,) = arrows(ax)
     assert drawn == expected(np.argwhere(plan.optimal).tolist(), 4)
 
 
 def test_a_plan_without_a_task_is_its_values(ax, taught):
-    plan = taught[1].known.plan
+    plan = taught[1].bec.plan
     plan.plot(ax)
     assert np.array_equal(ax.images[0].get_array(), plan.action_values)
     (dots,) = ax.get_lines()

@@ -84,18 +84,18 @@ def test_all_starts_are_all_states_that_count():
 @pytest.mark.parametrize("seed", chunks(6, 12))
 def test_demonstrations_from_further_starts_complete_what_was_shown(seed):
     task = small(seed)
-    known = didact.equivalence_class(task, scope="all")
+    bec = didact.equivalence_class(task, scope="all")
     begin = int(np.flatnonzero(task.mdp.start.floats)[0])
-    shown = [didact.Demonstration([(begin, known.plan.optimal_actions(begin)[0])])]
-    found = further_starts(known, shown)
-    if didact.check(task, shown, known=known).teaches:
+    shown = [didact.Demonstration([(begin, bec.plan.optimal_actions(begin)[0])])]
+    found = further_starts(bec, shown)
+    if didact.check(task, shown, bec=bec).teaches:
         assert found is None
         return
     assert {d[0][0] for d in found.lesson.demonstrations} <= set(found.starts)
-    assert didact.check(task, [*shown, *found.lesson.demonstrations], known=known).teaches
+    assert didact.check(task, [*shown, *found.lesson.demonstrations], bec=bec).teaches
 
 
 def test_the_slippery_lake_needs_a_demonstration_from_its_corner():
     lake = didact.make("FrozenLake-v1")
-    known = didact.equivalence_class(lake)
-    assert further_starts(known, didact.teach(lake).demonstrations).starts == (3,)
+    bec = didact.equivalence_class(lake)
+    assert further_starts(bec, didact.teach(lake).demonstrations).starts == (3,)

@@ -35,17 +35,17 @@ from tests.models import tasks
 def test_pairs_are_as_few_as_brute_force(task):
     (row,) = rank([task])
     assert row.error is None
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     inside = scope_states(task.mdp, "reachable")
-    pairs = [tuple(p) for p in np.argwhere(known.plan.optimal & inside[:, None]).tolist()]
+    pairs = [tuple(p) for p in np.argwhere(bec.plan.optimal & inside[:, None]).tolist()]
     fewest = next(
         size
         for size in range(len(pairs) + 1)
         for part in itertools.combinations(pairs, size)
-        if check(task, [[pair] for pair in part], known=known).teaches
+        if check(task, [[pair] for pair in part], bec=bec).teaches
     )
     assert (row.n_pairs, row.fewest_pairs) == (fewest, fewest)
-    assert (row.n_facets, row.n_equalities) == (known.cone.n_facets, len(known.cone.equalities))
+    assert (row.n_facets, row.n_equalities) == (bec.cone.n_facets, len(bec.cone.equalities))
 
 
 @examples(12, 60)
@@ -174,8 +174,8 @@ def test_families_are_ranked_like_tasks(tmp_path):
     )
     assert one == alone
     assert (rows["4"].n_states, rows["4"].status) == (36, "complete")
-    known = didact.equivalence_class(didact.load_family(path))
-    pairs = didact.teach(known.family, teacher="exact", horizon=1, starts="all", known=known)
+    bec = didact.equivalence_class(didact.load_family(path))
+    pairs = didact.teach(bec.family, teacher="exact", horizon=1, starts="all", bec=bec)
     assert rows["4"].n_pairs == rows["4"].fewest_pairs == len(pairs.demonstrations)
 
 
@@ -211,29 +211,29 @@ def all_demonstrations(mdp, plan, starts, horizon):
 @examples(12, 120)
 @given(tasks(max_states=4, max_actions=2), st.integers(1, 3))
 def test_no_complete_lesson_has_fewer(task, horizon):
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     starts = as_starts(task.mdp, None)
-    bound = fewest_demonstrations(known, [Begins(starts, horizon)], time_limit=3600)
-    everything = all_demonstrations(task.mdp, known.plan, starts, horizon)
-    if check(task, [], known=known).teaches:
+    bound = fewest_demonstrations(bec, [Begins(starts, horizon)], time_limit=3600)
+    everything = all_demonstrations(task.mdp, bec.plan, starts, horizon)
+    if check(task, [], bec=bec).teaches:
         assert bound == 0
         return
     assert bound >= 1
-    by_start = [all_demonstrations(task.mdp, known.plan, [s], horizon) for s in starts]
-    if check(task, everything, known=known).teaches:
+    by_start = [all_demonstrations(task.mdp, bec.plan, [s], horizon) for s in starts]
+    if check(task, everything, bec=bec).teaches:
         assert bound == next(
             size
             for size in range(1, len(by_start) + 1)
             for part in itertools.combinations(by_start, size)
-            if check(task, [d for shown in part for d in shown], known=known).teaches
+            if check(task, [d for shown in part for d in shown], bec=bec).teaches
         )
-    if len(everything) > 14 or not check(task, everything, known=known).teaches:
+    if len(everything) > 14 or not check(task, everything, bec=bec).teaches:
         return
     fewest = next(
         size
         for size in range(1, len(everything) + 1)
         for part in itertools.combinations(everything, size)
-        if check(task, part, known=known).teaches
+        if check(task, part, bec=bec).teaches
     )
     assert bound <= fewest
 
@@ -241,43 +241,39 @@ def test_no_complete_lesson_has_fewer(task, horizon):
 @pytest.mark.parametrize("seed", range(4))
 def test_it_is_the_smallest_cover_by_starts_at_every_horizon(seed):
     """Each start shows all that can follow it; the bound falls as the horizon grows."""
-    known = equivalence_class(make("random-grid", size=4, n_features=4, seed=seed))
-    starts = as_starts(known.task.mdp, None)
+    bec = equivalence_class(make("random-grid", size=4, n_features=4, seed=seed))
+    starts = as_starts(bec.task.mdp, None)
     bounds = []
     for horizon in (1, 2, 3, 4):
         shown = [
-            {
-                pair
-                for d in all_demonstrations(known.task.mdp, known.plan, [s], horizon)
-                for pair in d
-            }
+            {pair for d in all_demonstrations(bec.task.mdp, bec.plan, [s], horizon) for pair in d}
             for s in starts
         ]
-        states = [facets_shown(known, [Demonstration([pair]) for pair in pairs]) for pairs in shown]
+        states = [facets_shown(bec, [Demonstration([pair]) for pair in pairs]) for pairs in shown]
         fewest = next(
             size
             for size in range(1, len(states) + 1)
             for part in itertools.combinations(states, size)
-            if len(set().union(*part)) == known.cone.n_facets
+            if len(set().union(*part)) == bec.cone.n_facets
         )
-        bounds.append(fewest_demonstrations(known, [Begins(starts, horizon)], time_limit=3600))
+        bounds.append(fewest_demonstrations(bec, [Begins(starts, horizon)], time_limit=3600))
         assert bounds[-1] == fewest
     assert bounds == sorted(bounds, reverse=True)
 
 
-def facets_shown(known, demonstrations):
+def facets_shown(bec, demonstrations):
     """The facets that demonstrations state, by their rows."""
-    assert not known.cone.equalities
-    rows = set(known.rows.stated_by(demonstrated_pairs(known.task.mdp, demonstrations)).tolist())
-    return {i for i, members in enumerate(known.cone.facets) if rows & set(members)}
+    assert not bec.cone.equalities
+    rows = set(bec.rows.stated_by(demonstrated_pairs(bec.task.mdp, demonstrations)).tolist())
+    return {i for i, members in enumerate(bec.cone.facets) if rows & set(members)}
 
 
 @examples(12, 60)
 @given(tasks(), st.integers(0, 5))
 def test_states_within_are_those_of_following_the_policy(task, n_steps):
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     starts = as_starts(task.mdp, None)
-    found = states_within(known.parts[0], starts, n_steps)
+    found = states_within(bec.parts[0], starts, n_steps)
     moves = (
         task.mdp.transitions.matrix().toarray().reshape(task.mdp.n_states, task.mdp.n_actions, -1)
     )
@@ -287,7 +283,7 @@ def test_states_within_are_those_of_following_the_policy(task, n_steps):
             reached |= {
                 int(after)
                 for state in reached
-                for action in np.flatnonzero(known.plan.optimal[state])
+                for action in np.flatnonzero(bec.plan.optimal[state])
                 for after in np.flatnonzero(moves[state, action])
                 if not task.mdp.terminal[state]
             }
@@ -295,24 +291,24 @@ def test_states_within_are_those_of_following_the_policy(task, n_steps):
 
 
 def test_it_proves_the_minimum_of_a_paper_world():
-    known = equivalence_class(make("random-grid"))
-    starts = as_starts(known.task.mdp, None)
-    assert fewest_demonstrations(known, [Begins(starts, 20)], time_limit=3600) == 10
+    bec = equivalence_class(make("random-grid"))
+    starts = as_starts(bec.task.mdp, None)
+    assert fewest_demonstrations(bec, [Begins(starts, 20)], time_limit=3600) == 10
 
 
 def test_too_many_starts_give_the_trivial_bound(monkeypatch):
     monkeypatch.setattr(import_module("didact.teaching.rank"), "MAX_ENTRIES", 10)
-    known = equivalence_class(make("random-grid"))
-    starts = as_starts(known.task.mdp, None)
-    assert fewest_demonstrations(known, [Begins(starts, 20)], time_limit=3600) == 1
+    bec = equivalence_class(make("random-grid"))
+    starts = as_starts(bec.task.mdp, None)
+    assert fewest_demonstrations(bec, [Begins(starts, 20)], time_limit=3600) == 1
 
 
 def test_a_familys_bound_is_that_of_its_members_together():
     """Members of single steps: the bound is the smallest lesson of pairs from their starts."""
     for seed in range(6):
         family = make("random-grid", size=2, n_features=3, seed=10 * seed, members=3)
-        known = equivalence_class(family)
+        bec = equivalence_class(family)
         begins = [Begins(as_starts(task.mdp, None), 1) for task in family]
-        lesson = teach(family, teacher="exact", horizon=1, known=known)
-        assert fewest_demonstrations(known, begins, time_limit=3600) == lesson.lower_bound
+        lesson = teach(family, teacher="exact", horizon=1, bec=bec)
+        assert fewest_demonstrations(bec, begins, time_limit=3600) == lesson.lower_bound
         assert len(lesson.demonstrations) == lesson.lower_bound

@@ -40,9 +40,9 @@ recordings = st.tuples(tasks(), st.integers(0, 2**31), st.integers(0, 6))
 def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, budget, method):
     task, seed, n = given_case
     shown = recorded(task, seed, n)
-    known = equivalence_class(task)
-    found = select(task, shown, budget=budget, method=method, known=known)
-    segments = right_segments(known, shown)
+    bec = equivalence_class(task)
+    found = select(task, shown, budget=budget, method=method, bec=bec)
+    segments = right_segments(bec, shown)
     wrong = {c.episode for c in found.contradicting}
     used = {*found.chosen, *found.left_out}
     assert used.isdisjoint(found.redundant)
@@ -53,13 +53,13 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
     assert set(found.segments) <= set(segments)
     assert found.chosen == tuple(segment.demonstration for segment in found.segments)
     assert budget is None or len(found.chosen) <= budget
-    verdict = check(task, found.demonstrations, known=known)
+    verdict = check(task, found.demonstrations, bec=bec)
     assert not verdict.wrong
     assert (found.teaches, verdict.n_open) == (verdict.teaches, found.n_elements - found.n_covered)
     assert len(found.missing) == verdict.n_open
     assert sum(found.gains) == found.n_covered
     assert found.demonstrations == tuple(segment.shown for segment in found.segments)
-    assert found.wrong == check(task, shown, known=known).wrong
+    assert found.wrong == check(task, shown, bec=bec).wrong
 
 
 @examples(12, 100)
@@ -67,14 +67,14 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
 def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget):
     task, seed, n = given_case
     shown = recorded(task, seed, n)
-    known = equivalence_class(task)
-    found = select(task, shown, budget=budget, known=known)
-    chosen, segments = list(found.demonstrations), right_segments(known, shown)
-    alone = demonstration_class(known, chosen)
+    bec = equivalence_class(task)
+    found = select(task, shown, budget=budget, bec=bec)
+    chosen, segments = list(found.demonstrations), right_segments(bec, shown)
+    alone = demonstration_class(bec, chosen)
 
     def with_all_of(number):
         right = [segment.shown for segment in segments if segment.demonstration == number]
-        return demonstration_class(known, [*chosen, *right])
+        return demonstration_class(bec, [*chosen, *right])
 
     for number in found.redundant:
         assert with_all_of(number).equals(alone)
@@ -83,23 +83,23 @@ def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget)
     if budget is None:
         assert found.left_out == ()
         everything = [segment.shown for segment in segments]
-        assert demonstration_class(known, everything).equals(alone)
+        assert demonstration_class(bec, everything).equals(alone)
 
 
 def assert_cheapest(task, shown, cost):
     """No set of right segments that implies all that was recorded costs less than the chosen."""
-    known = equivalence_class(task)
-    recorded_ones, shown = shown, [segment.shown for segment in right_segments(known, shown)]
+    bec = equivalence_class(task)
+    recorded_ones, shown = shown, [segment.shown for segment in right_segments(bec, shown)]
     price = len if cost == "pairs" else lambda episode: 1
-    everything = demonstration_class(known, shown)
+    everything = demonstration_class(bec, shown)
     implying = [
         sum(price(shown[i]) for i in part)
         for size in range(len(shown) + 1)
         for part in itertools.combinations(range(len(shown)), size)
-        if demonstration_class(known, [shown[i] for i in part]).equals(everything)
+        if demonstration_class(bec, [shown[i] for i in part]).equals(everything)
     ]
-    found = select(task, recorded_ones, method="exact", cost=cost, known=known)
-    assert demonstration_class(known, found.demonstrations).equals(everything)
+    found = select(task, recorded_ones, method="exact", cost=cost, bec=bec)
+    assert demonstration_class(bec, found.demonstrations).equals(everything)
     assert sum(map(price, found.demonstrations)) == min(implying)
     assert found.left_out == ()
     return found
@@ -156,14 +156,14 @@ def test_an_episode_within_another_is_not_chosen_where_something_stays_open():
 def test_greedy_covers_its_share_of_the_best(given_case, budget):
     """(1 - 1/e) of what any so many episodes cover, where nothing follows from equalities."""
     task, seed, n = given_case
-    known = equivalence_class(task)
-    assume(not known.cone.equalities)
+    bec = equivalence_class(task)
+    assume(not bec.cone.equalities)
     shown = recorded(task, seed, n, astray=0.0)
     best = max(
-        known.cone.n_facets - check(task, [shown[i] for i in part], known=known).n_open
+        bec.cone.n_facets - check(task, [shown[i] for i in part], bec=bec).n_open
         for part in itertools.combinations(range(n), min(budget, n))
     )
-    found = select(task, shown, budget=budget, known=known)
+    found = select(task, shown, budget=budget, bec=bec)
     assert found.n_covered >= (1 - 1 / np.e) * best
 
 
@@ -172,9 +172,9 @@ def test_greedy_covers_its_share_of_the_best(given_case, budget):
 def test_contradicting_ones_show_what_is_not_optimal(given_case):
     task, seed, n = given_case
     shown = recorded(task, seed, n, astray=0.6)
-    known = equivalence_class(task)
-    found = select(task, shown, known=known)
-    plan = known.plan
+    bec = equivalence_class(task)
+    found = select(task, shown, bec=bec)
+    plan = bec.plan
     for i, demonstration in enumerate(shown):
         wrong = [step for step, pair in enumerate(demonstration) if not plan.optimal[pair]]
         told = [c for c in found.contradicting if c.episode == i]
@@ -251,8 +251,8 @@ def test_what_narrows_is_chosen_where_nothing_covers():
 def test_short_ones_are_taken_when_pairs_count():
     task = make("six-cell")
     long = teach(task).demonstrations[0]
-    known = equivalence_class(task)
-    singles = [[pair] for pair in long if check(task, [[pair]], known=known).teaches]
+    bec = equivalence_class(task)
+    singles = [[pair] for pair in long if check(task, [[pair]], bec=bec).teaches]
     assert singles
     shown = [long, singles[0]]
     assert select(task, shown, cost="pairs").chosen == (1,)

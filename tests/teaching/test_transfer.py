@@ -55,7 +55,7 @@ def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic
     lesson = didact.teach(seen, teacher="exact", horizon=1, arithmetic=arithmetic)
     found = didact.transfer(lesson, unseen, arithmetic=arithmetic)
     assert found.arithmetic == arithmetic
-    known = lesson.known if arithmetic == "exact" else didact.equivalence_class(seen)
+    bec = lesson.bec if arithmetic == "exact" else didact.equivalence_class(seen)
     for task, world in zip(unseen, found.worlds, strict=True):
         both = Family([*seen, task], names=[*map(str, range(len(seen) + 1))])
         verdict = didact.check(both, lesson.demonstrations, arithmetic="exact")
@@ -65,10 +65,10 @@ def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic
             continue
         witness = primitive(world.witness)
         shown = {(d.member, *pair) for d in lesson.demonstrations for pair in d}
-        for row, number in zip(known.rows.statements, known.rows.number, strict=True):
-            member, state, action = known_place(known, row)
+        for row, number in zip(bec.rows.statements, bec.rows.number, strict=True):
+            member, state, action = known_place(bec, row)
             if number >= 0 and (member, state, action) in shown and arithmetic == "exact":
-                assert dot(known.rows.exact[number], witness) >= 0
+                assert dot(bec.rows.exact[number], witness) >= 0
         state, action, other = world.missing
         pairs = didact.successor_features(task.mdp, didact.solve(task.mdp, task.weights)).pairs
         weights = np.array([float(w) for w in world.witness])
@@ -78,10 +78,10 @@ def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic
         assert world.loss == pytest.approx(worst, abs=1e-9)
 
 
-def known_place(known, statement):
+def known_place(bec, statement):
     from didact.bec.classes import part_with
 
-    part = part_with(known.parts, int(statement[0]))
+    part = part_with(bec.parts, int(statement[0]))
     return part.member, int(statement[0]) - part.first, int(statement[1])
 
 

@@ -61,7 +61,7 @@ def test_a_trimmed_lesson_teaches_the_same_with_as_many_demonstrations(seed, tea
     if teacher != "exact":  # its generated walks are gone on with where they are not trimmed
         assert lesson.closed == whole.closed
     assert lesson.n_pairs <= whole.n_pairs // (1 if whole.closed else 5)
-    assert all(is_run(task, d, lesson.known.plan.optimal) for d in lesson.demonstrations)
+    assert all(is_run(task, d, lesson.bec.plan.optimal) for d in lesson.demonstrations)
 
 
 @pytest.mark.parametrize("seed", [1, 4, 6, 7])
@@ -92,10 +92,10 @@ def test_a_partial_lesson_leaves_the_same_half_spaces(seed):
     whole = didact.teach(task, budget=2, trim=False)
     assert lesson.n_pairs < whole.n_pairs
     drawn = np.random.default_rng(seed).standard_normal((4000, 4))
-    known = lesson.known
+    bec = lesson.bec
     fits = []
     for shown in (lesson, whole):
-        rows = demonstration_rows(known, shown.demonstrations)
+        rows = demonstration_rows(bec, shown.demonstrations)
         fits.append((drawn @ rows.normals.T >= 0).all(axis=1))
     assert (fits[0] == fits[1]).all()
     assert fits[0].any()
@@ -161,7 +161,7 @@ def test_a_lesson_within_a_bound_may_still_cost_what_it_promised(learner):
     whole = didact.teach_within(task, trim=False, **settings)
     assert len(lesson.demonstrations) == len(whole.demonstrations)
     assert lesson.n_pairs < whole.n_pairs
-    found = remaining_loss(lesson.known, lesson.demonstrations)
+    found = remaining_loss(lesson.bec, lesson.demonstrations)
     assert found[0].status == "enumerated"
     assert found[0].loss <= lesson.loss_bound + 1e-9
     if learner == "both":
@@ -173,7 +173,7 @@ def test_slippery_worlds_are_cut_to_runs_that_can_happen():
     lesson = didact.teach(task)
     whole = didact.teach(task, trim=False)
     assert lesson.status == whole.status
-    assert all(is_run(task, d, lesson.known.plan.optimal) for d in lesson.demonstrations)
+    assert all(is_run(task, d, lesson.bec.plan.optimal) for d in lesson.demonstrations)
 
 
 def shortest(line, says, wanted, begins):
@@ -203,9 +203,9 @@ def test_windows_are_the_shortest(seed):
 
 
 def test_beginnings_end_where_something_new_is_said():
-    known = didact.equivalence_class(grid(1))
+    bec = didact.equivalence_class(grid(1))
     candidates = Candidates.of([[0, 4, 4, 9], [0, 4]], 4, 4)
-    found = with_beginnings(cover_elements(known), candidates, all_pairs=True)
+    found = with_beginnings(cover_elements(bec), candidates, all_pairs=True)
     assert [row[row >= 0].tolist() for row in found.pairs] == [[0], [0, 4], [0, 4, 4, 9]]
 
 
@@ -218,28 +218,28 @@ def test_what_is_no_yes_or_no_is_refused():
 def test_demonstrations_of_a_family_are_closed_by_definition(seed):
     tasks = [grid(seed), didact.make("random-grid", size=3, n_features=4, seed=seed)]
     tasks = [didact.Task(task.mdp, tasks[0].true_weights.floats) for task in tasks]
-    known, rng = didact.equivalence_class(didact.Family(tasks)), np.random.default_rng(seed)
+    bec, rng = didact.equivalence_class(didact.Family(tasks)), np.random.default_rng(seed)
     seen = set()
     for size in (*range(0, 40, 5), *[None] * 4):
         lines = []
-        for part in known.parts:
+        for part in bec.parts:
             pairs = np.argwhere(part.plan.optimal)
             kept = pairs if size is None else rng.permutation(pairs)[:size]
             if size is not None or rng.random() < 0.7:
                 lines.append([(part.first + s) * 4 + a for s, a in kept.tolist()])
         shown = [didact.Demonstration(
-                     [divmod(p - known.parts[m].first * 4, 4) for p in line], m)
+                     [divmod(p - bec.parts[m].first * 4, 4) for p in line], m)
                  for m, line in enumerate(lines) if line and len(lines) == 2]  # fmt: skip
         if len(lines) == 2:
-            found = all_closed(known.parts, shown)
-            assert found == is_closed_by_definition(known, shown)
+            found = all_closed(bec.parts, shown)
+            assert found == is_closed_by_definition(bec, shown)
             seen.add(found)
     assert seen == {True, False}
 
 
-def is_closed_by_definition(known, shown):
+def is_closed_by_definition(bec, shown):
     """All optimal actions of every state shown, and every state that may follow, are shown."""
-    for part in known.parts:
+    for part in bec.parts:
         mdp, moves = part.task.mdp, part.task.mdp.transitions
         pairs = {pair for d in shown if d.member == part.member for pair in d}
         states = {s for s, _ in pairs}
@@ -274,9 +274,9 @@ def test_the_earliest_candidate_is_that_of_brute_force():
     n_changed = 0
     for seed in range(6):
         task = didact.make("random-grid", size=5, n_features=4, seed=seed)
-        known = didact.equivalence_class(task, arithmetic="float")
-        elements = cover_elements(known)
-        offers = offers_of(known, starts_of(task, None), None)
+        bec = didact.equivalence_class(task, arithmetic="float")
+        elements = cover_elements(bec)
+        offers = offers_of(bec, starts_of(task, None), None)
         candidates, _ = offered_candidates(elements, offers, rollouts=None, seed=0)
         problem = Problem(elements, candidates, [1] * len(candidates))
         says = needs_of(elements).coverage

@@ -199,10 +199,10 @@ class _Asking:
     steps: list[Step] = field(default_factory=list)
     memory: dict[str, Any] = field(default_factory=dict)
 
-    def measure_against(self, known: EquivalenceClass) -> None:
+    def measure_against(self, bec: EquivalenceClass) -> None:
         """Measure against the task's class, and let benchmarks use it."""
-        self.elements = cover_elements(known)
-        self.memory["known"] = known
+        self.elements = cover_elements(bec)
+        self.memory["bec"] = bec
 
     def run(self, seed: int | None, horizon: int | None) -> Run:
         """Ask until one of the ends."""
@@ -349,8 +349,8 @@ class _Asking:
         return "queries" if self.n_asked >= last else None
 
     def _oracle(self) -> Answer:
-        known = self.memory.get("known")
-        plan = solve(self.task.mdp, self.task.true_weights) if known is None else known.plan
+        bec = self.memory.get("bec")
+        plan = solve(self.task.mdp, self.task.true_weights) if bec is None else bec.plan
         return optimal_oracle(self.task, plan)
 
     def _settings(self, seed: int | None, horizon: int | None) -> dict[str, Any]:
@@ -391,7 +391,7 @@ def _n_covered(
     elements: Elements, shown: tuple[Demonstration, ...], feedback: Sequence[Any]
 ) -> int:
     """How many elements demonstrations cover, and comparisons that state a row of the class."""
-    covered, rows = elements.stated_elements(shown), elements.known.rows
+    covered, rows = elements.stated_elements(shown), elements.bec.rows
     for item in feedback:
         if isinstance(item, Comparison):
             same = (rows.statements == (item.state, item.better, item.other)).all(axis=1)

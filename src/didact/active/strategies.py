@@ -145,7 +145,7 @@ def _next(situation: Situation, teacher: str) -> Demonstration | None:
             teacher=teacher,
             horizon=situation.horizon,
             starts=situation.open_states.tolist(),
-            known=situation.memory.get("known"),
+            bec=situation.memory.get("bec"),
             trim=False,
         )
         situation.memory[teacher] = list(lesson.demonstrations)

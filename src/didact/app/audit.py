@@ -61,7 +61,7 @@ def audit_source(
     assert agent is not None
     if exam_file is not None or _holds_answers(agent):
         questions = _exam(task, exam_file, ask, settings)
-        more = {"loss": loss, "loss_time": loss_time, "known": questions.known}
+        more = {"loss": loss, "loss_time": loss_time, "bec": questions.bec}
         return Audited(task, audit(task, agent, within=within, exam=questions, **more))
     settings |= {"within": within, "loss": loss, "loss_time": loss_time}
     return Audited(

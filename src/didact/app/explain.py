@@ -97,11 +97,11 @@ def explain_source(
     if reward.task is None:
         return Explained(task, None, None, reward.found, None, reward.story, None)
     task = reward.task
-    known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    lesson = teach(task, known=known, **{"trim": False, **settings})
+    bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    lesson = teach(task, bec=bec, **{"trim": False, **settings})
     verified = verified_lesson(task, lesson)
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
-    page = lesson_page(task, lesson, known=known, verified=verified, audience=audience, **shown)
+    page = lesson_page(task, lesson, bec=bec, verified=verified, audience=audience, **shown)
     if out is not None:
         write_text(page, out, kind=PAGE)
     return Explained(task, lesson, verified, reward.found, reward.nearest, reward.story, page)
@@ -172,10 +172,10 @@ def explain_family(
     """The page of a lesson for a family; settings go to `teach`, out as for `explain_source`."""
     if out is not None:
         require_writable(out, PAGE)
-    known = equivalence_class(family, scope=scope, arithmetic=arithmetic)
-    lesson = teach(family, known=known, **{"trim": False, **settings})
+    bec = equivalence_class(family, scope=scope, arithmetic=arithmetic)
+    lesson = teach(family, bec=bec, **{"trim": False, **settings})
     verified = verified_lesson(family, lesson)
-    page = family_page(family, lesson, known=known, verified=verified, command=command)
+    page = family_page(family, lesson, bec=bec, verified=verified, command=command)
     if out is not None:
         write_text(page, out, kind=PAGE)
     return ExplainedFamily(family, lesson, verified, page)

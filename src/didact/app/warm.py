@@ -48,9 +48,9 @@ def _plan_teach_and_learn() -> None:
     wide = make("random-grid", size=14, n_features=2, slip="0.1")
     learn(wide.mdp, shown, n_steps=20, n_chains=1)
     learn(wide.mdp, shown, n_chains=1, budget=1000)
-    known = equivalence_class(task, arithmetic="float")
-    known.cone.center()
-    teach(task, teacher="uvm", horizon=1, n_samples=1000, known=known)
+    bec = equivalence_class(task, arithmetic="float")
+    bec.cone.center()
+    teach(task, teacher="uvm", horizon=1, n_samples=1000, bec=bec)
     reachable_states(make("garnet", n_states=6, starts=1).mdp)
 
 

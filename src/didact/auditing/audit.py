@@ -83,7 +83,7 @@ def audit(
     ask: Ask = "comparisons",
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
 ) -> Audit:
     """Whether an agent is aligned with the task: 'pass', 'fail' with a costly situation, or open.
 
@@ -104,7 +104,7 @@ def audit(
     ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
-    known: the class, when it is at hand; it then decides scope and arithmetic.
+    bec: the class, when it is at hand; it then decides scope and arithmetic.
     """
     cost = _as_cost(within)
     if loss is not None and cost:
@@ -116,25 +116,25 @@ def audit(
         raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
     if is_path and exam is not None and loss is None:
         return exam.grade(read_answers(agent))
-    known = _known(task, scope, arithmetic, known)
+    bec = _known(task, scope, arithmetic, bec)
     if is_path:
-        asked = made_exam(task, ask=ask, known=known) if exam is None else exam
+        asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
         if loss is None:
             return asked.grade(read_answers(agent))
-        return graded_by_loss(asked, read_answers(agent), known, loss, loss_time)
-    bound = None if loss is None else loss_bound(known, loss)
-    if _is_weights(agent, known.parts[0].task.mdp):
-        return _judged(audit_weights(known, agent), agent, bound)
-    if known.is_family:
+        return graded_by_loss(asked, read_answers(agent), bec, loss, loss_time)
+    bound = None if loss is None else loss_bound(bec, loss)
+    if _is_weights(agent, bec.parts[0].task.mdp):
+        return _judged(audit_weights(bec, agent), agent, bound)
+    if bec.is_family:
         raise InvalidParameter(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
         )
-    return _audit_acting(known, agent, cost, bound, loss_time)
+    return _audit_acting(bec, agent, cost, bound, loss_time)
 
 
 def _audit_acting(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     agent: Any,
     cost: Fraction,
     bound: LossBound | None,
@@ -144,15 +144,15 @@ def _audit_acting(
     if _is_seen(agent):
         if bound is None:
             raise InvalidParameter("demonstrations of an agent are judged by loss; give loss")
-        return audit_seen(known, agent, bound, loss_time)
+        return audit_seen(bec, agent, bound, loss_time)
     if isinstance(agent, Belief):
-        return audit_belief(known, agent, bound)
+        return audit_belief(bec, agent, bound)
     if callable(agent) or hasattr(agent, "predict"):
-        followed, how = follow(known, answering(known, agent)), "asked"
+        followed, how = follow(bec, answering(bec, agent)), "asked"
     else:
-        table = as_policy(known.task, agent)
-        followed, how = follow(known, lambda state: table[state]), "policy"
-    return _judged(audit_followed(known, followed, cost, how), followed.policy, bound)
+        table = as_policy(bec.task, agent)
+        followed, how = follow(bec, lambda state: table[state]), "policy"
+    return _judged(audit_followed(bec, followed, cost, how), followed.policy, bound)
 
 
 def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
@@ -160,13 +160,13 @@ def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
 
 
 def _known(
-    task: Any, scope: Scope, arithmetic: Arithmetic, known: EquivalenceClass | None
+    task: Any, scope: Scope, arithmetic: Arithmetic, bec: EquivalenceClass | None
 ) -> EquivalenceClass:
-    if known is None:
+    if bec is None:
         what = task if isinstance(task, Family) else as_task(task)
         return equivalence_class(what, scope=scope, arithmetic=arithmetic)
-    require_class(task, known)
-    return known
+    require_class(task, bec)
+    return bec
 
 
 def _as_cost(within: Any) -> Fraction:
@@ -229,25 +229,25 @@ class WrongAction(NamedTuple):
     cost: Fraction | float
 
 
-def audit_weights(known: EquivalenceClass, weights: Any) -> Audit:
+def audit_weights(bec: EquivalenceClass, weights: Any) -> Audit:
     """Whether an agent with these weights ever acts wrongly, and what it loses."""
-    plans = [_planned(part, weights) for part in known.parts]
+    plans = [_planned(part, weights) for part in bec.parts]
     taken = [
-        plan.optimal & scope_states(part.task.mdp, known.scope)[:, None]
-        for part, plan in zip(known.parts, plans, strict=True)
+        plan.optimal & scope_states(part.task.mdp, bec.scope)[:, None]
+        for part, plan in zip(bec.parts, plans, strict=True)
     ]
     same = all(
-        (mask == part.plan.optimal)[scope_states(part.task.mdp, known.scope)].all()
-        for part, mask in zip(known.parts, taken, strict=True)
+        (mask == part.plan.optimal)[scope_states(part.task.mdp, bec.scope)].all()
+        for part, mask in zip(bec.parts, taken, strict=True)
     )
-    worst = costliest(known, taken)
+    worst = costliest(bec, taken)
     loss = max(
         evaluate(part.task, plan, plan=part.plan).worst_policy_loss
-        for part, plan in zip(known.parts, plans, strict=True)
+        for part, plan in zip(bec.parts, plans, strict=True)
     )
-    statement = RIGHT[known.scope]
+    statement = RIGHT[bec.scope]
     found: dict[str, Any] = {"loss": loss, "same": same}
-    if not all(plan.is_proved for plan in (*plans, *(part.plan for part in known.parts))):
+    if not all(plan.is_proved for plan in (*plans, *(part.plan for part in bec.parts))):
         told = "close calls could not be decided in floats; use arithmetic='exact'"
         return Audit("undecided", statement, told, "weights", loss=loss)
     if worst is None:
@@ -255,7 +255,7 @@ def audit_weights(known: EquivalenceClass, weights: Any) -> Audit:
             "its best actions are the task's" if same else "its best actions are among the task's"
         )
         return Audit("pass", statement, told, "weights", **found)
-    situation = situation_of_pair(known, worst)
+    situation = situation_of_pair(bec, worst)
     return Audit("fail", statement, situation.words, "weights", situation=situation, **found)
 
 
@@ -266,10 +266,10 @@ def _planned(part: Part, weights: Any) -> Plan:
     return solve(part.task.mdp, weights, arithmetic="exact") if exact else plan
 
 
-def costliest(known: EquivalenceClass, taken: list[Mask]) -> WrongAction | None:
+def costliest(bec: EquivalenceClass, taken: list[Mask]) -> WrongAction | None:
     """The taken pair that is not best and costs most, the first of them; None where all are."""
     found: WrongAction | None = None
-    for part, mask in zip(known.parts, taken, strict=True):
+    for part, mask in zip(bec.parts, taken, strict=True):
         for state, action in np.argwhere(mask & ~part.plan.optimal).tolist():
             best = part.plan.optimal_actions(state)[0]
             cost = cost_of(part, state, action, best)
@@ -278,12 +278,12 @@ def costliest(known: EquivalenceClass, taken: list[Mask]) -> WrongAction | None:
     return found
 
 
-def situation_of_pair(known: EquivalenceClass, wrong: WrongAction) -> CostlyState:
+def situation_of_pair(bec: EquivalenceClass, wrong: WrongAction) -> CostlyState:
     """A wrong action with what it costs, in words."""
     part, state, action, cost = wrong
     better = part.plan.optimal_actions(state)[0]
     told = (
-        f"in {place_words(known, part, state)} it takes {action_words(part.task, action)}; "
+        f"in {place_words(bec, part, state)} it takes {action_words(part.task, action)}; "
         f"{action_words(part.task, better)} is better by {float(cost):.4g}"
     )
     exact = cost if isinstance(cost, Fraction) else None
@@ -300,11 +300,11 @@ class FollowedAgent(NamedTuple):
     policy: Floats
 
 
-def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> FollowedAgent:
+def follow(bec: EquivalenceClass, row_of: Callable[[int], Floats]) -> FollowedAgent:
     """Ask for the probabilities (A,) in the start states and wherever they lead."""
-    mdp, moves = known.task.mdp, known.task.mdp.transitions
+    mdp, moves = bec.task.mdp, bec.task.mdp.transitions
     skipped = mdp.terminal | idle_states(mdp)
-    policy = known.plan.policy.copy()
+    policy = bec.plan.policy.copy()
     visited = np.zeros(mdp.n_states, dtype=np.bool_)
     ahead = np.flatnonzero((mdp.start.floats > 0) & ~skipped).tolist()
     visited[ahead] = True
@@ -320,32 +320,32 @@ def follow(known: EquivalenceClass, row_of: Callable[[int], Floats]) -> Followed
     return FollowedAgent(visited, policy)
 
 
-def answering(known: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
+def answering(bec: EquivalenceClass, agent: Any) -> Callable[[int], Floats]:
     """The probabilities that a function or an object with `predict` answers with in a state."""
-    ask, mdp, acts = asking(known.task, agent), known.task.mdp, hasattr(agent, "predict")
+    ask, mdp, acts = asking(bec.task, agent), bec.task.mdp, hasattr(agent, "predict")
 
     def row_of(state: int) -> Floats:
         with own_code(f"the agent in state {mdp.state_name(state)}"):
-            return answered_row(known.task, state, ask(state), is_action=acts)
+            return answered_row(bec.task, state, ask(state), is_action=acts)
 
     return row_of
 
 
 def audit_followed(
-    known: EquivalenceClass, followed: FollowedAgent, within: Fraction, agent: str
+    bec: EquivalenceClass, followed: FollowedAgent, within: Fraction, agent: str
 ) -> Audit:
     """Whether no action that the agent takes on its own way costs more than allowed."""
-    mdp, plan = known.task.mdp, known.plan
+    mdp, plan = bec.task.mdp, bec.plan
     taken = (followed.policy > 0) & followed.visited[:, None]
-    worst = costliest(known, [taken])
+    worst = costliest(bec, [taken])
     largest = Fraction(0) if worst is None else Fraction(worst.cost)
     bound = float(largest / (1 - mdp.exact_discount))
     n_asked = int(followed.visited.sum())
     found: dict[str, Any] = {
         "n_asked": n_asked,
-        "loss": evaluate(known.task, followed.policy, plan=plan).policy_loss,
+        "loss": evaluate(bec.task, followed.policy, plan=plan).policy_loss,
         "loss_bound": bound,
-        "situation": None if worst is None else situation_of_pair(known, worst),
+        "situation": None if worst is None else situation_of_pair(bec, worst),
     }
     statement = _statement(within, mdp.exact_discount)
     if largest <= within and not plan.is_proved:
@@ -372,12 +372,12 @@ def _statement(within: Fraction, discount: Fraction) -> str:
 # Beliefs
 
 
-def audit_belief(known: EquivalenceClass, belief: Belief, bound: LossBound | None = None) -> Audit:
+def audit_belief(bec: EquivalenceClass, belief: Belief, bound: LossBound | None = None) -> Audit:
     """The share of draws that never act wrongly; a point belief is judged by its weights.
 
     bound: the share of draws that lose at most so much instead.
     """
-    mdp = known.task.mdp
+    mdp = bec.task.mdp
     shape = (mdp.n_states, mdp.n_actions, mdp.n_features)
     if (belief.mdp.n_states, belief.mdp.n_actions, belief.mdp.n_features) != shape:
         raise InvalidParameter(
@@ -385,10 +385,10 @@ def audit_belief(known: EquivalenceClass, belief: Belief, bound: LossBound | Non
             f"{belief.mdp.n_actions} actions and {belief.mdp.n_features} features"
         )
     if belief.is_point:
-        return _judged(audit_weights(known, belief.map_weights), belief.map_weights, bound)
+        return _judged(audit_weights(bec, belief.map_weights), belief.map_weights, bound)
     draws = thinned(belief, max(MAX_DRAWS, belief.n_chains))
     flat = draws.reshape(-1, mdp.n_features)
-    right = acts_rightly(known, flat) if bound is None else loses_little(bound, flat)
+    right = acts_rightly(bec, flat) if bound is None else loses_little(bound, flat)
     right = right.reshape(draws.shape[:2])
     worth = _effective(right, draws)
     share = float(right.mean())
@@ -400,14 +400,14 @@ def audit_belief(known: EquivalenceClass, belief: Belief, bound: LossBound | Non
         f"{'' if belief.is_mixed else ', of chains that have not mixed'}"
     )
     found = {"share": share, "low": low, "high": high, "n_effective": worth}
-    statement = RIGHT[known.scope] if bound is None else bound.statement
+    statement = RIGHT[bec.scope] if bound is None else bound.statement
     return Audit("undecided", statement, told, "belief", share=found)
 
 
-def acts_rightly(known: EquivalenceClass, draws: Floats) -> NDArray[np.bool_]:
+def acts_rightly(bec: EquivalenceClass, draws: Floats) -> NDArray[np.bool_]:
     """Whether each of the weights (n, k) holds best only what is best, wherever it counts."""
-    mdp, optimal = known.task.mdp, known.plan.optimal
-    counted = np.flatnonzero(scope_states(mdp, known.scope))
+    mdp, optimal = bec.task.mdp, bec.plan.optimal
+    counted = np.flatnonzero(scope_states(mdp, bec.scope))
     right = np.zeros(len(draws), dtype=np.bool_)
     size = max(1, BLOCK_ENTRIES // (mdp.n_states * mdp.n_actions))
     for first in range(0, len(draws), size):

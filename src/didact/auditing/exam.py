@@ -134,7 +134,7 @@ class Exam:
         return self.closed and not self.open and not self.n_close_calls
 
     @property
-    def known(self) -> EquivalenceClass | None:
+    def bec(self) -> EquivalenceClass | None:
         """The class that it was made from; None for an exam from a file."""
         return self._known
 
@@ -212,11 +212,11 @@ class Exam:
         path: of the sheet, such as 'exam.html'; the key is then 'exam-key.html'.
         task: needed only for an exam from a file.
         """
-        known = self.known
+        bec = self.bec
         if task is None:
-            if known is None:
+            if bec is None:
                 raise InvalidParameter("an exam from a file does not hold its task; give its task")
-            task = known.source
+            task = bec.source
         pages: tuple[str, ...] = write_page(self, path, task=task)
         return pages
 
@@ -235,7 +235,7 @@ def exam(
     closed: bool = True,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
 ) -> Exam:
     """The shortest exam that decides whether an agent holds the same actions best as the task.
 
@@ -246,86 +246,86 @@ def exam(
         closed are shorter and pass nobody.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
-    known: the class, when it is at hand; it then decides scope and arithmetic.
+    bec: the class, when it is at hand; it then decides scope and arithmetic.
     """
     choice(ask, "ask", get_args(Ask))
     flag(closed, "closed")
-    if known is not None:
-        require_class(task, known)
+    if bec is not None:
+        require_class(task, bec)
     else:
         what = task if isinstance(task, Family) else as_task(task)
-        known = equivalence_class(what, scope=scope, arithmetic=arithmetic)
-    found = deciding_questions(known, ask, closed=closed)
+        bec = equivalence_class(what, scope=scope, arithmetic=arithmetic)
+    found = deciding_questions(bec, ask, closed=closed)
     is_closed = closed or ask != "actions"
     return Exam(
-        task_name=known.name,
+        task_name=bec.name,
         ask=ask,
         questions=found.questions,
-        statement=STATEMENT[known.scope],
+        statement=STATEMENT[bec.scope],
         conditions=(*CONDITIONS[ask], *(() if is_closed else (NOT_CLOSED,))),
         lower_bound=found.lower_bound,
         closed=is_closed,
-        open=tuple(known.words_of(row) for row in found.open_rows),
-        arithmetic=known.arithmetic,
-        n_close_calls=known.n_close_calls,
-        settings=_settings(known, ask, is_closed),
-        _known=known,
+        open=tuple(bec.words_of(row) for row in found.open_rows),
+        arithmetic=bec.arithmetic,
+        n_close_calls=bec.n_close_calls,
+        settings=_settings(bec, ask, is_closed),
+        _known=bec,
         _certificate=found.certificate,
     )
 
 
-def _settings(known: EquivalenceClass, ask: str, closed: bool) -> dict[str, Any]:
-    given = {"ask": ask, "closed": closed, "scope": known.scope, "arithmetic": known.arithmetic}
-    members = {"members": list(known.family.names)} if known.is_family else {}
+def _settings(bec: EquivalenceClass, ask: str, closed: bool) -> dict[str, Any]:
+    given = {"ask": ask, "closed": closed, "scope": bec.scope, "arithmetic": bec.arithmetic}
+    members = {"members": list(bec.family.names)} if bec.is_family else {}
     return given | members
 
 
 # The proof of an exam
 
 
-def exam_proof(known: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
+def exam_proof(bec: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
     """Multipliers of every distinct row over the questions, and an agent against each question."""
-    assert known.rows.exact is not None
+    assert bec.rows.exact is not None
     rows = [right_row(question) for question in questions]
     strict = [question.key != "equal" for question in questions]
     return {
         "claim": "decides",
-        **policy_documents(known),
-        "rows": [number_texts(row) for row in known.rows.exact],
+        **policy_documents(bec),
+        "rows": [number_texts(row) for row in bec.rows.exact],
         "generators": [[number, 0] for number in range(len(rows))],
         "multipliers": [
-            [[i, number_text(share)] for i, share in _combination(known, row, rows, strict)]
-            for row in known.rows.exact
+            [[i, number_text(share)] for i, share in _combination(bec, row, rows, strict)]
+            for row in bec.rows.exact
         ],
-        "agents": [number_texts(_misled(known, rows, strict, i)) for i in range(len(rows))],
+        "agents": [number_texts(_misled(bec, rows, strict, i)) for i in range(len(rows))],
     }
 
 
-def action_proof(known: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
+def action_proof(bec: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict[str, Any]:
     """Multipliers of every distinct row over rows of the states that are asked about."""
-    assert known.rows.exact is not None
+    assert bec.rows.exact is not None
     stated: dict[Row, tuple[list[int], bool]] = {}
     asked = {(x.member, x.state): number for number, x in enumerate(questions)}
     for (state, action, other), number in zip(
-        known.rows.statements.tolist(), known.rows.number.tolist(), strict=True
+        bec.rows.statements.tolist(), bec.rows.number.tolist(), strict=True
     ):
-        part = part_with(known.parts, state)
+        part = part_with(bec.parts, state)
         at_home = state - part.first
         if number >= 0 and (part.member, at_home) in asked:
             best = part.plan.optimal_actions(at_home)  # each has a row for each action, in order
             place = best.index(action) * part.task.mdp.n_actions + other
             strict = other not in best
             stated.setdefault(
-                known.rows.exact[number], ([asked[part.member, at_home], place], strict)
+                bec.rows.exact[number], ([asked[part.member, at_home], place], strict)
             )
     rows, strict_rows = list(stated), [is_strict for _, is_strict in stated.values()]
     return {
         "claim": "decides",
-        **policy_documents(known),
+        **policy_documents(bec),
         "generators": [place for place, _ in stated.values()],
         "multipliers": [
-            [[i, number_text(share)] for i, share in _combination(known, row, rows, strict_rows)]
-            for row in known.rows.exact
+            [[i, number_text(share)] for i, share in _combination(bec, row, rows, strict_rows)]
+            for row in bec.rows.exact
         ],
     }
 
@@ -337,10 +337,10 @@ def right_row(question: ExamQuestion) -> Row:
 
 
 def _combination(
-    known: EquivalenceClass, row: Row, rows: Sequence[Row], strict: Sequence[bool]
+    bec: EquivalenceClass, row: Row, rows: Sequence[Row], strict: Sequence[bool]
 ) -> list[tuple[int, Fraction]]:
     """The row as a sum of multiples of the questions' rows."""
-    ready = _ready(known, row, rows)
+    ready = _ready(bec, row, rows)
     if ready is not None:
         return ready
     both = [(i, 1, r) for i, r in enumerate(rows)]
@@ -353,13 +353,13 @@ def _combination(
 
 
 def _ready(
-    known: EquivalenceClass, row: Row, rows: Sequence[Row]
+    bec: EquivalenceClass, row: Row, rows: Sequence[Row]
 ) -> list[tuple[int, Fraction]] | None:
     """What the class knows of the row already, where all that it names are questions."""
-    exact, place = known.rows.exact or (), {r: i for i, r in enumerate(rows)}
+    exact, place = bec.rows.exact or (), {r: i for i, r in enumerate(rows)}
     if row in place:
         return [(place[row], Fraction(1))]
-    found: Multipliers | None = known.cone.multipliers.get(exact.index(row))
+    found: Multipliers | None = bec.cone.multipliers.get(exact.index(row))
     if found is None or any(exact[i] not in place for i in found.indices):
         return None
     pairs = zip(found.indices, found.fractions, strict=True)
@@ -367,11 +367,11 @@ def _ready(
 
 
 def _misled(
-    known: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
+    bec: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
 ) -> Row:
     """Weights that answer every question but one rightly, and that one wrongly."""
-    inside = primitive(list(known.cone.true_weights.fractions()))
-    away = _away(known, rows, strict, left_out)
+    inside = primitive(list(bec.cone.true_weights.fractions()))
+    away = _away(bec, rows, strict, left_out)
     others = [r for i, r in enumerate(rows) if strict[i] and i != left_out]
     if strict[left_out]:
         # The least share of the true weights for which the question is just not answered rightly.
@@ -381,9 +381,7 @@ def _misled(
     return primitive([max(scale, 1) * x + y for x, y in zip(inside, away, strict=True)])
 
 
-def _away(
-    known: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
-) -> Row:
+def _away(bec: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int) -> Row:
     """For a facet a direction that only it excludes; for a tie one that only it forbids."""
     if strict[left_out]:
         generators = [r for i, r in enumerate(rows) if i != left_out]

@@ -319,11 +319,11 @@ def _product(normal: Sequence[Any], weights: Row) -> Any:
 
 def _best_actions(exam: Exam, weights: Any) -> list[Any]:
     """All best actions of the agent in each state asked about."""
-    if exam.known is None:
+    if exam.bec is None:
         raise InvalidParameter(
             "an exam of actions from a file does not hold its task; make it from the task"
         )
     plans = {
-        part.member: solve(part.task.mdp, weights, arithmetic="exact") for part in exam.known.parts
+        part.member: solve(part.task.mdp, weights, arithmetic="exact") for part in exam.bec.parts
     }
     return [tuple(plans[q.member].optimal_actions(q.state)) for q in exam.questions]

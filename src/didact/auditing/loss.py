@@ -101,25 +101,25 @@ class LossBound(NamedTuple):
         return f"{loss:.4g} ({100 * loss / self.fan.spread:.3g}%)"
 
 
-def loss_bound(known: EquivalenceClass, loss: Any) -> LossBound:
+def loss_bound(bec: EquivalenceClass, loss: Any) -> LossBound:
     """The bound that was asked for, checked."""
     amount, is_share = read_loss(loss)
-    if known.is_family:
+    if bec.is_family:
         raise Unsupported("a bound on the loss is for one task; audit a member, or leave loss out")
-    fan = fan_of(known)
+    fan = fan_of(bec)
     return LossBound(amount * (fan.spread if is_share else 1.0), fan)
 
 
 def judged_by_loss(found: Audit, policy: Any, bound: LossBound) -> Audit:
     """An audit of a policy or of weights, judged by what is lost instead of by wrong actions."""
-    known, loss = bound.fan.class_of_task, found.loss
+    bec, loss = bound.fan.class_of_task, found.loss
     assert loss is not None
     found = replace(found, statement=bound.statement)
     if found.verdict == "undecided":
         return found
     if found.passed:
         return replace(found, reason=f"{found.reason}, so that it loses nothing")
-    room = evaluate(known.task, policy, plan=known.plan).error_bound
+    room = evaluate(bec.task, policy, plan=bec.plan).error_bound
     told = f"it loses {bound.words(loss)}"
     if loss + room <= bound.limit:
         return replace(found, verdict="pass", reason=told)
@@ -163,10 +163,10 @@ class HeldBest(NamedTuple):
 
 
 def graded_by_loss(
-    exam: Exam, given: Any, known: EquivalenceClass, loss: Any, loss_time: float | None = None
+    exam: Exam, given: Any, bec: EquivalenceClass, loss: Any, loss_time: float | None = None
 ) -> Audit:
     """Whether every agent that answers so loses at most the bound, or none does."""
-    bound = loss_bound(known, loss)
+    bound = loss_bound(bec, loss)
     limit = TIME_LIMIT if loss_time is None else seconds(loss_time, "loss_time")
     found = replace(graded(exam, given), statement=bound.statement)
     if found.passed:
@@ -182,18 +182,18 @@ def graded_by_loss(
 
 
 def audit_seen(
-    known: EquivalenceClass, seen: Any, bound: LossBound, loss_time: float | None
+    bec: EquivalenceClass, seen: Any, bound: LossBound, loss_time: float | None
 ) -> Audit:
     """Whether every agent that was seen to act so, planning for itself, loses at most the bound."""
-    taken = given_demonstrations(seen, known.task)
+    taken = given_demonstrations(seen, bec.task)
     n_steps = len({pair for demonstration in taken for pair in demonstration})
     found = Audit("undecided", bound.statement, "", "demonstrations", n_steps)
-    if known.n_close_calls:
-        told = f"{counted(known.n_close_calls, 'close call')} could not be decided in floats"
+    if bec.n_close_calls:
+        told = f"{counted(bec.n_close_calls, 'close call')} could not be decided in floats"
         return replace(found, reason=told)
     if loss_time is not None:
         seconds(loss_time, "loss_time")
-    best = shown_pairs(known.parts, taken)
+    best = shown_pairs(bec.parts, taken)
     return _judged_by_pairs(found, HeldBest(best, np.zeros(len(best), np.bool_)), bound, math.inf)
 
 
@@ -259,7 +259,7 @@ def _judged_by_actions(
     """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
     shown = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    best = shown_pairs(bound.fan.known.parts, shown)
+    best = shown_pairs(bound.fan.bec.parts, shown)
     whole = np.zeros(len(best), dtype=np.bool_)
     whole[[q.state for q, answer in answered if not isinstance(answer, int)]] = True
     return _judged_by_pairs(found, HeldBest(best, whole), bound, deadline)
@@ -267,10 +267,10 @@ def _judged_by_actions(
 
 def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: float) -> Audit:
     """By the rewards that make what was named optimal under their own values."""
-    fan, known = bound.fan, bound.fan.class_of_task
-    plan = known.plan if fan.part is None else fan.part.plan
+    fan, bec = bound.fan, bound.fan.class_of_task
+    plan = bec.plan if fan.part is None else fan.part.plan
     gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
-    sure = float(known.task.mdp.start.floats @ gaps)
+    sure = float(bec.task.mdp.start.floats @ gaps)
     if sure > bound.limit:
         told = f"what it holds best loses at least {bound.words(sure)}"
         return replace(found, verdict="fail", reason=told)
@@ -278,9 +278,9 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
         return _judged_indifferent(found, bound)
     whole = held.best & held.whole[:, None]
     taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
-    is_right = not (whole & ~known.plan.optimal).any()
-    if is_right and all_closed(known.parts, taken):
-        region = region_of(fan, known.rows.normals[known.rows.stated_by(whole)])
+    is_right = not (whole & ~bec.plan.optimal).any()
+    if is_right and all_closed(bec.parts, taken):
+        region = region_of(fan, bec.rows.normals[bec.rows.stated_by(whole)])
         judged = _judged_by_region(found, region, bound, deadline)
         if judged.passed or _answers_so(fan, judged.witness, held):
             return judged

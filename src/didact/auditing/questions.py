@@ -142,17 +142,17 @@ class Deciding(NamedTuple):
     certificate: dict[str, Any] | None = None
 
 
-def deciding_questions(known: EquivalenceClass, ask: Ask, *, closed: bool) -> Deciding:
+def deciding_questions(bec: EquivalenceClass, ask: Ask, *, closed: bool) -> Deciding:
     """The fewest questions of a kind that decide whether an agent is aligned.
 
     closed: of actions, ask about all states that best actions lead to as well.
     """
     if ask == "actions":
-        return _deciding_states(known, closed=closed)
-    fewest = known.cone.n_facets + len(known.cone.lineality)
+        return _deciding_states(bec, closed=closed)
+    fewest = bec.cone.n_facets + len(bec.cone.lineality)
     if ask == "comparisons":
-        return Deciding(_comparisons(known), fewest)
-    questions, open_rows = _preferences(known)
+        return Deciding(_comparisons(bec), fewest)
+    questions, open_rows = _preferences(bec)
     return Deciding(questions, fewest, open_rows)
 
 
@@ -168,93 +168,92 @@ def cost_of(part: Part, state: int, action: int, better: int) -> Cost:
     return float(values[better] - values[action]) if exact is None else exact
 
 
-def place_words(known: EquivalenceClass, part: Part, state: int) -> str:
+def place_words(bec: EquivalenceClass, part: Part, state: int) -> str:
     """Where a state is; in a family with its member."""
     where = state_words(part.task, state)
-    if not known.is_family:
+    if not bec.is_family:
         return where
-    return f"{where} of {printable(known.family.names[part.member or 0])}"
+    return f"{where} of {printable(bec.family.names[part.member or 0])}"
 
 
 # Comparisons and preferences: questions with two sides
 
 
-def _comparisons(known: EquivalenceClass) -> tuple[ExamQuestion, ...]:
+def _comparisons(bec: EquivalenceClass) -> tuple[ExamQuestion, ...]:
     """A question for each facet and each independent equality.
 
     Of the rows of a facet the one with the fewest features is asked, and of those who state a row
     the one to whom it matters most.
     """
     return _in_order(
-        _comparison(known, row)
-        for row in (*telling_facets(known.cone), *telling_equalities(known.cone))
+        _comparison(bec, row) for row in (*telling_facets(bec.cone), *telling_equalities(bec.cone))
     )
 
 
-def _comparison(known: EquivalenceClass, row: int) -> ExamQuestion:
-    state, action, other = _costliest_statement(known, row)
-    part = part_with(known.parts, state)
-    exact = known.rows.exact
-    normal: Sequence[Any] = known.rows.normals[row].tolist() if exact is None else exact[row]
-    unit = known.rows.normals[row]
+def _comparison(bec: EquivalenceClass, row: int) -> ExamQuestion:
+    state, action, other = _costliest_statement(bec, row)
+    part = part_with(bec.parts, state)
+    exact = bec.rows.exact
+    normal: Sequence[Any] = bec.rows.normals[row].tolist() if exact is None else exact[row]
+    unit = bec.rows.normals[row]
     sides = (action, other)
-    return _two_sided("comparison", known, row, part, state - part.first, sides, normal, unit)
+    return _two_sided("comparison", bec, row, part, state - part.first, sides, normal, unit)
 
 
-def _costliest_statement(known: EquivalenceClass, row: int) -> tuple[int, int, int]:
+def _costliest_statement(bec: EquivalenceClass, row: int) -> tuple[int, int, int]:
     """Of those who state a row, the one whose other action costs most; the first of them."""
-    rows = known.rows
+    rows = bec.rows
     places = np.flatnonzero(rows.number == row)
     gaps = [
         float(values[a] - values[b])
         for state, a, b in rows.statements[places].tolist()
-        for part in (part_with(known.parts, state),)
+        for part in (part_with(bec.parts, state),)
         for values in (part.plan.action_values[state - part.first],)
     ]
     state, action, other = rows.statements[places[int(np.argmax(gaps))]].tolist()
     return state, action, other
 
 
-def _preferences(known: EquivalenceClass) -> tuple[tuple[ExamQuestion, ...], tuple[int, ...]]:
+def _preferences(bec: EquivalenceClass) -> tuple[tuple[ExamQuestion, ...], tuple[int, ...]]:
     """A preference for each facet and each independent equality, and the rows that none can ask."""
-    if known.rows.exact is None:
+    if bec.rows.exact is None:
         raise Unsupported(
             "an exam of preferences needs exact arithmetic, and this class was computed in "
             "floats; build it with arithmetic='exact', or ask comparisons"
         )
-    facets = [(members[0], shortest_pair(known, members)) for members in known.cone.facets]
+    facets = [(members[0], shortest_pair(bec, members)) for members in bec.cone.facets]
     asked = [(row, pair) for row, pair in facets if pair is not None]
     open_rows = [row for row, pair in facets if pair is None]
-    ties, untold = _tied_preferences(known)
-    questions = _in_order(_preference(known, row, pair) for row, pair in (*asked, *ties))
+    ties, untold = _tied_preferences(bec)
+    questions = _in_order(_preference(bec, row, pair) for row, pair in (*asked, *ties))
     return questions, (*open_rows, *untold)
 
 
-def _preference(known: EquivalenceClass, row: int, pair: Ways) -> ExamQuestion:
+def _preference(bec: EquivalenceClass, row: int, pair: Ways) -> ExamQuestion:
     normal = primitive(list(pair.difference))
     unit, sides, state = unit_floats([normal])[0], (pair.better, pair.other), pair.better[0][0]
-    return _two_sided("preference", known, row, pair.part, state, sides, normal, unit)
+    return _two_sided("preference", bec, row, pair.part, state, sides, normal, unit)
 
 
-def _tied_preferences(known: EquivalenceClass) -> tuple[list[tuple[int, Ways]], list[int]]:
+def _tied_preferences(bec: EquivalenceClass) -> tuple[list[tuple[int, Ways]], list[int]]:
     """Independent ties that trajectories show, and an equality that does not follow from them."""
     chosen: list[tuple[int, Ways]] = []
     spanned: list[Row] = []
-    wanted = len(known.cone.lineality)
-    for row, state, *actions in statements_of(known, known.cone.equalities):
+    wanted = len(bec.cone.lineality)
+    for row, state, *actions in statements_of(bec, bec.cone.equalities):
         if len(spanned) == wanted:
             break
-        pair = ways_that_meet(known, state, actions)
+        pair = ways_that_meet(bec, state, actions)
         if pair is None:
             continue
         larger = row_reduced([*spanned, primitive(list(pair.difference))])[0]
         if len(larger) > len(spanned):
             spanned = larger
             chosen.append((row, pair))
-    exact = known.rows.exact or ()
+    exact = bec.rows.exact or ()
     rest = [
         row
-        for row in known.cone.equalities
+        for row in bec.cone.equalities
         if len(spanned) < wanted and len(row_reduced([*spanned, exact[row]])[0]) > len(spanned)
     ]
     return chosen, rest[:1]
@@ -270,7 +269,7 @@ def _in_order(questions: Iterable[ExamQuestion]) -> tuple[ExamQuestion, ...]:
 
 def _two_sided(
     kind: Literal["comparison", "preference"],
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     row: int,
     part: Part,
     state: int,
@@ -283,20 +282,20 @@ def _two_sided(
     row: of the class that it states. normal: what the better side counts more than the other; unit:
     the same of length one.
     """
-    task, equality = part.task, row in known.cone.equalities
+    task, equality = part.task, row in bec.cone.equalities
     named = () if kind == "comparison" else (kind,)
     action, other = sides if kind == "comparison" else (side[0][1] for side in sides)
     # A hash of what is asked decides which side stands first: the same in every run, and no hint.
     identity = repr((task.name, *named, state, action, other))
     swap = bool(hashlib.sha256(identity.encode()).digest()[0] & 1)
-    weights = known.cone.true_weights.floats
+    weights = bec.cone.true_weights.floats
     sine = float(unit @ weights / (float(np.linalg.norm(weights)) or 1.0))
     cost = Fraction(0) if equality else cost_of(part, state, other, action)
     costs: tuple[Cost, ...] = (Fraction(0), cost)
     if swap:
         sides, costs = (sides[1], sides[0]), (cost, Fraction(0))
         normal = [-entry for entry in normal]
-    place = place_words(known, part, state)
+    place = place_words(bec, part, state)
     if kind == "comparison":
         labels = tuple(action_words(task, side) for side in sides)
         asked = (
@@ -318,7 +317,7 @@ def _two_sided(
         words=f"{asked} They differ by {first} (first) against {second} (second).",
         normal=tuple(normal),
         angle=0.0 if equality else sine,
-        says=known.words_of(row),
+        says=bec.words_of(row),
         member=part.member,
     )
 
@@ -326,24 +325,24 @@ def _two_sided(
 # Actions: the fewest states whose best actions decide
 
 
-def _deciding_states(known: EquivalenceClass, *, closed: bool) -> Deciding:
+def _deciding_states(bec: EquivalenceClass, *, closed: bool) -> Deciding:
     """The fewest states that cover the class, with all that follows them where closed is asked."""
-    follows = _following(known, closed=closed)
-    stating = _stating(known)
-    cuts = [_who_states(stating, members) for members in known.cone.facets]
+    follows = _following(bec, closed=closed)
+    stating = _stating(bec)
+    cuts = [_who_states(stating, members) for members in bec.cone.facets]
     directions: list[Row] = []
-    found = smallest_closed_cover(follows, cuts, partial(_gap, known, stating, directions))
-    questions = [_action_question(known, state) for state in found.states]
+    found = smallest_closed_cover(follows, cuts, partial(_gap, bec, stating, directions))
+    questions = [_action_question(bec, state) for state in found.states]
     # The smallest margin first: a nearly right agent fails there.
     ordered = tuple(sorted(questions, key=lambda q: (not q.margin, q.margin)))
-    if not closed or known.rows.exact is None:
+    if not closed or bec.rows.exact is None:
         return Deciding(ordered, found.lower_bound)
-    bound, certificate = _certificate(known, follows, stating, directions)
+    bound, certificate = _certificate(bec, follows, stating, directions)
     return Deciding(ordered, bound, (), certificate)
 
 
 def _certificate(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     follows: dict[int, list[int]],
     stating: dict[int, set[int]],
     directions: list[Row],
@@ -353,9 +352,9 @@ def _certificate(
     One agent on each facet, inside the class but for that, and one for each direction that ties of
     the states chosen so far left open.
     """
-    rows, true = known.rows.exact or (), primitive(known.cone.true_weights.fractions())
+    rows, true = bec.rows.exact or (), primitive(bec.cone.true_weights.fractions())
     agents: list[Row] = []
-    for members, direction in zip(known.cone.facets, known.cone.witnesses, strict=True):
+    for members, direction in zip(bec.cone.facets, bec.cone.witnesses, strict=True):
         slack, drop = dot(rows[members[0]], true), -dot(rows[members[0]], direction)
         agents.append(
             primitive([drop * x + slack * y for x, y in zip(true, direction, strict=True)])
@@ -371,7 +370,7 @@ def _certificate(
     found = closed_bound(follows, cuts)
 
     def at_home(s: int, t: int) -> list[int]:
-        part = part_with(known.parts, s)
+        part = part_with(bec.parts, s)
         own = [] if part.member is None else [part.member]
         return [*own, s - part.first, t - part.first]
 
@@ -387,15 +386,15 @@ def _tells(row: Row, true: Row, agent: Row) -> bool:
     return dot(row, agent) <= 0 if dot(row, true) else dot(row, agent) != 0
 
 
-def _following(known: EquivalenceClass, *, closed: bool) -> dict[int, list[int]]:
+def _following(bec: EquivalenceClass, *, closed: bool) -> dict[int, list[int]]:
     """For each state in scope those that best actions may lead to and that do not end.
 
     States are numbered as those of all members together. Not closed, nothing need follow.
     """
     follows: dict[int, list[int]] = {}
-    for part in known.parts:
+    for part in bec.parts:
         mdp, moves = part.task.mdp, part.task.mdp.transitions
-        for state in np.flatnonzero(scope_states(mdp, known.scope)).tolist():
+        for state in np.flatnonzero(scope_states(mdp, bec.scope)).tolist():
             best = np.flatnonzero(part.plan.optimal[state]).tolist() if closed else []
             reached = {
                 part.first + int(target)
@@ -407,10 +406,10 @@ def _following(known: EquivalenceClass, *, closed: bool) -> dict[int, list[int]]
     return follows
 
 
-def _stating(known: EquivalenceClass) -> dict[int, set[int]]:
+def _stating(bec: EquivalenceClass) -> dict[int, set[int]]:
     """For each row the states that state it."""
     stating: dict[int, set[int]] = defaultdict(set)
-    rows = known.rows
+    rows = bec.rows
     for (state, _, _), row in zip(rows.statements.tolist(), rows.number.tolist(), strict=True):
         if row >= 0:
             stating[row].add(state)
@@ -422,7 +421,7 @@ def _who_states(stating: dict[int, set[int]], rows: Collection[int]) -> set[int]
 
 
 def _gap(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     stating: dict[int, set[int]],
     directions: list[Row],
     chosen: frozenset[int],
@@ -431,25 +430,25 @@ def _gap(
 
     The exact direction that such an equality leaves open is added to directions.
     """
-    equalities = known.cone.equalities
+    equalities = bec.cone.equalities
     shown = [row for row in equalities if stating[row] & chosen]
-    open_rows = _not_spanned(known, shown, directions)
+    open_rows = _not_spanned(bec, shown, directions)
     return _who_states(stating, open_rows) if open_rows else None
 
 
-def _not_spanned(known: EquivalenceClass, shown: list[int], directions: list[Row]) -> list[int]:
+def _not_spanned(bec: EquivalenceClass, shown: list[int], directions: list[Row]) -> list[int]:
     """Equality rows that some direction tells from nothing which none of the shown rows does."""
-    equalities, exact = known.cone.equalities, known.rows.exact
+    equalities, exact = bec.cone.equalities, bec.rows.exact
     if exact is not None:
         basis, pivots = row_reduced([exact[row] for row in shown])
-        for direction in null_basis(basis, pivots, known.rows.normals.shape[1]):
+        for direction in null_basis(basis, pivots, bec.rows.normals.shape[1]):
             if telling := [row for row in equalities if dot(exact[row], direction)]:
                 directions.append(primitive(direction))
                 return telling
         return []
-    normals = known.rows.balanced[list(equalities)]
+    normals = bec.rows.balanced[list(equalities)]
     if shown:
-        basis_rows = row_space(known.rows.balanced[shown], TOLERANCE)
+        basis_rows = row_space(bec.rows.balanced[shown], TOLERANCE)
         normals = normals - normals @ basis_rows.T @ basis_rows
     lengths = np.linalg.norm(normals, axis=1)
     if not lengths.size or lengths.max() <= TOLERANCE:
@@ -458,13 +457,13 @@ def _not_spanned(known: EquivalenceClass, shown: list[int], directions: list[Row
     return [row for row, x in zip(equalities, across, strict=True) if abs(x) > TOLERANCE]
 
 
-def _action_question(known: EquivalenceClass, state: int) -> ExamQuestion:
+def _action_question(bec: EquivalenceClass, state: int) -> ExamQuestion:
     """Which actions are best in a state?"""
-    part = part_with(known.parts, state)
+    part = part_with(bec.parts, state)
     at_home = state - part.first
     best = tuple(part.plan.optimal_actions(at_home))
     actions = tuple(range(part.task.mdp.n_actions))
-    place = place_words(known, part, at_home)
+    place = place_words(bec, part, at_home)
     labels = tuple(action_words(part.task, action) for action in actions)
     return ExamQuestion(
         kind="action",

@@ -261,17 +261,17 @@ class EquivalenceClass:
         return draw(self, ax, **style)
 
 
-def require_class(task: Task | Family, known: Any) -> None:
+def require_class(task: Task | Family, bec: Any) -> None:
     """A task or a family, and a class of its kind where one is given."""
     is_family = isinstance(task, Family)
     if not is_family:
         as_task(task)
-    if known is None:
+    if bec is None:
         return
-    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
-    if known.is_family != is_family:
+    instance(bec, EquivalenceClass, "bec", "the result of equivalence_class")
+    if bec.is_family != is_family:
         wanted = "a family" if is_family else "a task"
-        raise InvalidParameter(f"known must be the class of {wanted}; it is that of {known.name!r}")
+        raise InvalidParameter(f"bec must be the class of {wanted}; it is that of {bec.name!r}")
 
 
 def equivalence_class(
@@ -448,32 +448,32 @@ def demonstration_class(
     scope: 'reachable' (the default) or 'all' states; a class given as `task` has its own.
     """
     if isinstance(task, EquivalenceClass):
-        known = task
-        if scope not in (None, known.scope):
+        bec = task
+        if scope not in (None, bec.scope):
             raise InvalidParameter(
-                f"scope is that of the class, {known.scope!r}; it is {shown(scope)}. Leave it out"
+                f"scope is that of the class, {bec.scope!r}; it is {shown(scope)}. Leave it out"
             )
     else:
-        known = equivalence_class(task, scope="reachable" if scope is None else scope)
-    checked = known.as_demonstrations(demonstrations)
-    return cone_of(demonstration_rows(known, checked), known.cone.true_weights)
+        bec = equivalence_class(task, scope="reachable" if scope is None else scope)
+    checked = bec.as_demonstrations(demonstrations)
+    return cone_of(demonstration_rows(bec, checked), bec.cone.true_weights)
 
 
-def demonstration_rows(known: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
+def demonstration_rows(bec: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
     """The part of the catalogue that demonstrations state, with its own row numbers."""
-    require_shown_in_scope(known, shown)
-    return known.rows.shown_part(shown_pairs(known.parts, shown, optimal=True))
+    require_shown_in_scope(bec, shown)
+    return bec.rows.shown_part(shown_pairs(bec.parts, shown, optimal=True))
 
 
-def require_shown_in_scope(known: EquivalenceClass, shown: Sequence[Demonstration]) -> None:
+def require_shown_in_scope(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> None:
     """Refuse demonstrations of states that the class says nothing about."""
-    for part in known.parts:
+    for part in bec.parts:
         mdp = part.task.mdp
         visited = demonstrated_pairs(mdp, part.own(shown)).any(axis=1)
-        outside = np.flatnonzero(visited & ~showable_states(mdp, known.scope))
+        outside = np.flatnonzero(visited & ~showable_states(mdp, bec.scope))
         if outside.size:
             raise InvalidParameter(
-                f"demonstrations must stay in scope {known.scope!r}; "
+                f"demonstrations must stay in scope {bec.scope!r}; "
                 f"{state_words(part.task, int(outside[0]))} cannot be reached from the start. "
                 "Use scope='all'"
             )

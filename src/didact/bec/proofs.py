@@ -51,44 +51,44 @@ class Proof:
         return self.write()
 
 
-def prove(known: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
+def prove(bec: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
     """Decide exactly whether demonstrations pin the class down, with the proof of either answer.
 
-    known: the class, of a task or of a family, in exact arithmetic.
+    bec: the class, of a task or of a family, in exact arithmetic.
     demonstrations: lists of (state, action) pairs, all of them optimal and in scope; in a family
         each with its member.
     """
-    instance(known, EquivalenceClass, "known", "the result of equivalence_class")
-    if known.rows.exact is None:
+    instance(bec, EquivalenceClass, "bec", "the result of equivalence_class")
+    if bec.rows.exact is None:
         raise Unsupported(
             "a proof needs exact arithmetic, and this class was computed in floats; "
             "build it with arithmetic='exact'"
         )
-    shown = known.as_demonstrations(demonstrations)
-    part = demonstration_rows(known, shown)
+    shown = bec.as_demonstrations(demonstrations)
+    part = demonstration_rows(bec, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []
-    needed = implied(part.exact, known.rows.exact, known.cone.multipliers)
-    for row, verdict in zip(known.rows.exact, needed, strict=False):
+    needed = implied(part.exact, bec.rows.exact, bec.cone.multipliers)
+    for row, verdict in zip(bec.rows.exact, needed, strict=False):
         if not isinstance(verdict, Multipliers):
-            return _open(known, shown, part.exact, row, verdict)
+            return _open(bec, shown, part.exact, row, verdict)
         certificates.append(verdict)
-    return Proof(True, None, None, partial(_written, known, shown, part, certificates))
+    return Proof(True, None, None, partial(_written, bec, shown, part, certificates))
 
 
 def _written(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     shown: tuple[Demonstration, ...],
     part: Rows,
     certificates: Sequence[Multipliers],
 ) -> dict[str, Any]:
     """The proof that demonstrations teach: multipliers of every direction over shown rows."""
-    document = _common(known, shown, "teaches")
+    document = _common(bec, shown, "teaches")
     generators = sorted({index for proof in certificates for index in proof.indices})
     place = {row: i for i, row in enumerate(generators)}
     statements = [part.statement_of(row) for row in generators]
-    scales = [_scale(known.parts, *statement) for statement in statements]
-    where = _first_shown(known.parts, shown)
+    scales = [_scale(bec.parts, *statement) for statement in statements]
+    where = _first_shown(bec.parts, shown)
     document["generators"] = [
         [where[state, action][0], where[state, action][1] + other]
         for state, action, other in statements
@@ -154,48 +154,46 @@ def implied(
 
 
 def _open(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     shown: tuple[Demonstration, ...],
     generators: tuple[Row, ...],
     row: Row,
     witness: Row,
 ) -> Proof:
-    assert known.rows.exact is not None
+    assert bec.rows.exact is not None
     if dot(row, witness) >= 0 or any(dot(g, witness) < 0 for g in generators):
         raise AssertionError("the witness must fit what is shown and break the row")
-    missing = known.statement_of(known.rows.exact.index(row))
-    return Proof(False, witness, missing, partial(_written_open, known, shown, missing, witness))
+    missing = bec.statement_of(bec.rows.exact.index(row))
+    return Proof(False, witness, missing, partial(_written_open, bec, shown, missing, witness))
 
 
 def _written_open(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     shown: tuple[Demonstration, ...],
     missing: tuple[int, ...],
     witness: Row,
 ) -> dict[str, Any]:
     """The proof that demonstrations leave something open: weights that fit them and break a row."""
-    document = _common(known, shown, "open")
+    document = _common(bec, shown, "open")
     document["weights"] = [number_text(w) for w in witness]
     document["row"] = list(missing)
     return document
 
 
-def policy_documents(known: EquivalenceClass) -> dict[str, Any]:
+def policy_documents(bec: EquivalenceClass) -> dict[str, Any]:
     """What every proof about a class begins with: its format, its scope, the policy and counts."""
-    policies = [_policy(part) for part in known.parts]
-    is_family = known.is_family
+    policies = [_policy(part) for part in bec.parts]
+    is_family = bec.is_family
     return {
         "format": PROOF_FORMAT,
-        "scope": known.scope,
+        "scope": bec.scope,
         **({"members": policies} if is_family else policies[0]),
     }
 
 
-def _common(
-    known: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str
-) -> dict[str, Any]:
+def _common(bec: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
     """What every proof carries: the policy, its counts, and what was shown."""
-    told = policy_documents(known)
+    told = policy_documents(bec)
     return {
         "format": told.pop("format"),
         "claim": claim,

@@ -304,7 +304,7 @@ def describe(
 ) -> list[str]:
     """What the class says of the rewards of features: equalities first, then facets.
 
-    cone: a task, its class, a lesson, or the cone of a class, `known.cone`.
+    cone: a task, its class, a lesson, or the cone of a class, `bec.cone`.
     names: of the features; by default those of the task, and numbers for a cone.
     kind: what a feature counts: 'state' (steps on it), 'action' (uses of it) or 'feature' (units);
         by default as the task has it, and 'state' for a cone.

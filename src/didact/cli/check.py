@@ -169,9 +169,9 @@ def check_file(
     answers = isinstance(own, Mapping) and own.get("scope") == asked  # not about other states
     if proof and not answers and settings.get("arithmetic") == "float":
         raise Unsupported(NEEDS_EXACT)
-    known = None
+    bec = None
     if isinstance(task, Task) or loss:
-        settings["known"] = known = equivalence_class(task, scope=asked, **settings)
+        settings["bec"] = bec = equivalence_class(task, scope=asked, **settings)
     verdict = check(task, shown, scope=asked, **settings)
     verified = verify(task, lesson) if proof and own is not None else None
     if proof and not answers:
@@ -179,9 +179,9 @@ def check_file(
             raise Unsupported(NEEDS_EXACT)
         verified = verify(task, verdict.proof)
     right, starts = [segment.shown for segment in verdict.segments], None
-    if known is not None and not known.is_family and verdict.missing is not None:
-        starts = further_starts(known, right)
-    costs = remaining_loss(known, right) if loss and known else ()
+    if bec is not None and not bec.is_family and verdict.missing is not None:
+        starts = further_starts(bec, right)
+    costs = remaining_loss(bec, right) if loss and bec else ()
     return Checked(verdict, len(shown), verified, starts, costs)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from didact.mdp import Task
 
 RESERVED = (
-    *("world", "task", "source", "parameters", "known", "starts", "seed"),
+    *("world", "task", "source", "parameters", "bec", "starts", "seed"),
     *("member_cost", "feedback"),
 )
 """Names that no option of a teacher may have, besides those of the command."""

@@ -44,7 +44,7 @@ class HalfPlane:
 
 
 def cone(
-    known: EquivalenceClass | Cone,
+    bec: EquivalenceClass | Cone,
     ax: Axes | None = None,
     *,
     weights: tuple[int, int] | None = None,
@@ -52,13 +52,13 @@ def cone(
 ) -> Axes:
     """The class of rewards in the plane of two weights, the true ones marked.
 
-    known: an equivalence class, or its cone.
+    bec: an equivalence class, or its cone.
     ax: Matplotlib axes, new ones by default; they are returned.
     weights: the two features, by default those in the most facets; the others keep their true
         weights.
     style: of the shaded region, as Matplotlib's fill takes it.
     """
-    found = known.cone if isinstance(known, EquivalenceClass) else known
+    found = bec.cone if isinstance(bec, EquivalenceClass) else bec
     first, second = _two_weights(found, weights)
     truth = np.asarray(found.true_weights.floats)
     planes = _slice(found, first, second)
@@ -68,7 +68,7 @@ def cone(
     drawn = axes_of(ax, 3.6, 3.6)
     half_planes(drawn, planes, centre, reach, **style)
     mark_point(drawn, (truth[first], truth[second]), "true weights")
-    names = [_name(known, feature) for feature in (first, second)]
+    names = [_name(bec, feature) for feature in (first, second)]
     drawn.set_xlabel(names[0])
     drawn.set_ylabel(names[1])
     if len(truth) > 2:
@@ -96,9 +96,9 @@ def _two_weights(found: Cone, weights: tuple[int, int] | None) -> tuple[int, int
     return int(weights[0]), int(weights[1])
 
 
-def _name(known: EquivalenceClass | Cone, feature: int) -> str:
+def _name(bec: EquivalenceClass | Cone, feature: int) -> str:
     """'w3', with the feature's name where it is known."""
-    mdp = known.parts[0].task.mdp if isinstance(known, EquivalenceClass) else None
+    mdp = bec.parts[0].task.mdp if isinstance(bec, EquivalenceClass) else None
     if mdp is None or not mdp.feature_names:
         return f"w{feature}"
     return f"w{feature} ({mdp.feature_name(feature)})"

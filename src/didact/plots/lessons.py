@@ -34,9 +34,9 @@ def lesson(
     style: options of `world`, such as a policy.
     """
     if task is None:
-        if found.known is None:
+        if found.bec is None:
             raise InvalidParameter("a lesson from a file does not hold its task; give its task")
-        task = found.known.task
+        task = found.bec.task
     shown = found.demonstrations
     if task.layout is None:
         drawn = steps(task.mdp, shown, ax, **style)
@@ -124,9 +124,9 @@ def family(
     task: the family, needed only for a lesson from a file.
     style: options of `world`, such as a policy.
     """
-    if task is None and found.known is None:
+    if task is None and found.bec is None:
         raise InvalidParameter("a lesson from a file does not hold its family; give it as task=")
-    members = found.known.family if task is None else as_family(task, "task")
+    members = found.bec.family if task is None else as_family(task, "task")
     used = sorted({d.member or 0 for d in found.demonstrations})[:MOST_MEMBERS]
     columns = max(1, math.ceil(math.sqrt(len(used))))
     rows = max(1, math.ceil(len(used) / columns))

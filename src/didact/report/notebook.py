@@ -90,14 +90,14 @@ def _(lesson: Lesson) -> str:
     """The page in a frame; a table of a mix, of a family and of a lesson from a file."""
     if lesson.is_mixed:
         return mixed_lesson_fragment(lesson)
-    if lesson.known is None or lesson.is_of_family:
+    if lesson.bec is None or lesson.is_of_family:
         return lesson_table(lesson)
-    return lesson_fragment(lesson.known.task, lesson, known=lesson.known)
+    return lesson_fragment(lesson.bec.task, lesson, bec=lesson.bec)
 
 
 @fragment.register
-def _(known: EquivalenceClass) -> str:
-    return family_class_fragment(known) if known.is_family else class_fragment(known)
+def _(bec: EquivalenceClass) -> str:
+    return family_class_fragment(bec) if bec.is_family else class_fragment(bec)
 
 
 @fragment.register
@@ -126,16 +126,16 @@ def evaluation_fragment(found: Evaluation) -> str:
     return result_fragment("A policy", [evaluation_line(found)], losing, columns)
 
 
-def class_fragment(known: EquivalenceClass) -> str:
+def class_fragment(bec: EquivalenceClass) -> str:
     """The constraints that define the behaviour, in words."""
-    cone = known.cone
+    cone = bec.cone
     n = cone.n_facets + len(cone.equalities)
-    title = f"{shown_name(known.task.name)}: {counted(n, 'constraint')}"
+    title = f"{shown_name(bec.task.name)}: {counted(n, 'constraint')}"
     line = (
-        f"All rewards with the same optimal actions: {counted(known.rows.n_rows, 'half-space')}, "
-        f"of which {n} say everything; {known.arithmetic}."
+        f"All rewards with the same optimal actions: {counted(bec.rows.n_rows, 'half-space')}, "
+        f"of which {n} say everything; {bec.arithmetic}."
     )
-    return result_fragment(title, [line], known.to_records(), ("kind", "words"))
+    return result_fragment(title, [line], bec.to_records(), ("kind", "words"))
 
 
 @fragment.register
@@ -155,15 +155,15 @@ def _sizes(mdp: MDP) -> dict[str, Any]:
     return {"states": mdp.n_states, "actions": mdp.n_actions, "discount": mdp.discount}
 
 
-def family_class_fragment(known: EquivalenceClass) -> str:
+def family_class_fragment(bec: EquivalenceClass) -> str:
     """How many constraints define what is optimal in all members."""
-    n = known.cone.n_facets + len(known.cone.equalities)
+    n = bec.cone.n_facets + len(bec.cone.equalities)
     line = (
-        f"All rewards with the same optimal actions in {counted(len(known.family), 'world')}: "
-        f"{counted(known.rows.n_rows, 'half-space')}, of which {n} say everything; "
-        f"{known.arithmetic}."
+        f"All rewards with the same optimal actions in {counted(len(bec.family), 'world')}: "
+        f"{counted(bec.rows.n_rows, 'half-space')}, of which {n} say everything; "
+        f"{bec.arithmetic}."
     )
-    return result_fragment(f"{shown_name(known.name)}: {counted(n, 'constraint')}", [line])
+    return result_fragment(f"{shown_name(bec.name)}: {counted(n, 'constraint')}", [line])
 
 
 @fragment.register

@@ -76,8 +76,8 @@ def class_for(task: Task, scope: Scope) -> EquivalenceClass:
 
 def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
     """The class of a task and a lesson for it."""
-    known = class_for(task, settings["scope"])
-    return known, lesson_with(task, known=known, **teach_settings(settings))
+    bec = class_for(task, settings["scope"])
+    return bec, lesson_with(task, bec=bec, **teach_settings(settings))
 
 
 def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,9 +85,9 @@ def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
     settings = read_settings(question.get("settings", {}))
     if isinstance(subject, Family):
         return _family_taught(subject, settings)
-    known, lesson = lesson_for(subject, settings)
+    bec, lesson = lesson_for(subject, settings)
     verified = verified_lesson(subject, lesson)
-    facts = gather(subject, lesson, known)
+    facts = gather(subject, lesson, bec)
     return {**_verdict(facts, verified), "html": lesson_piece(facts, verified=verified)}
 
 
@@ -96,11 +96,11 @@ def frontier_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str
     if isinstance(subject, Family):
         raise Unsupported("a frontier is of one world; open a member of the family alone")
     settings = read_settings(question.get("settings", {}))
-    known = class_for(subject, settings["scope"])
+    bec = class_for(subject, settings["scope"])
     rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
     found = frontier(
         subject,
-        known=known,
+        bec=bec,
         time_limit=LOSS_TIME,
         progress=lambda loss: stage(f"a lesson after which {loss} may be lost"),
         **rest,
@@ -131,10 +131,10 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
 
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
-    known = equivalence_class(family, scope=settings["scope"], arithmetic="auto")
-    lesson = lesson_with(family, known=known, **teach_settings(settings))
+    bec = equivalence_class(family, scope=settings["scope"], arithmetic="auto")
+    lesson = lesson_with(family, bec=bec, **teach_settings(settings))
     verified = verified_lesson(family, lesson)
-    pieces = family_page(family, lesson, known=known, verified=verified, layout="piece.html.jinja")
+    pieces = family_page(family, lesson, bec=bec, verified=verified, layout="piece.html.jinja")
     return {
         "words": f"{counted(len(lesson.demonstrations), 'demonstration')}: {status_words(lesson)}.",
         "status": lesson.status,
@@ -191,9 +191,9 @@ def _pair(pair: Any, task: Task) -> tuple[int, int]:
 def fitted(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """What the demonstrations of a question leave open, in words, numbers and pictures."""
     task = as_task(subject)
-    known = class_for(task, read_settings(question.get("settings", {}))["scope"])
+    bec = class_for(task, read_settings(question.get("settings", {}))["scope"])
     given = read_demonstrations(question.get("demonstrations"), task)
-    verdict = check(task, given, known=known)
+    verdict = check(task, given, bec=bec)
     right = [segment.shown for segment in verdict.segments]
     n_said = verdict.n_facets + verdict.n_equalities
     return {
@@ -205,7 +205,7 @@ def fitted(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
         "loss": verdict.loss,
         "proof": None if verdict.proof is None else "proved",
         "believer": _believer(task, verdict.witness),
-        **_cone(known, right, verdict.witness, question),
+        **_cone(bec, right, verdict.witness, question),
     }
 
 
@@ -224,28 +224,28 @@ def _believer(task: Task, witness: Sequence[Fraction] | None) -> dict[str, Any] 
 
 
 def _cone(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     right: Sequence[Demonstration],
     witness: Sequence[Fraction] | None,
     question: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The rewards that fit: a picture of two weights, bounds of all, half-spaces of three."""
-    mdp = known.task.mdp
+    mdp = bec.task.mdp
     k = mdp.n_features
-    chosen = _Chosen.of(known, question)
-    rows = known.rows
+    chosen = _Chosen.of(bec, question)
+    rows = bec.rows
     stated = rows.stated_by(demonstrated_pairs(mdp, right)).tolist() if right else []
     picture = None
     if k > 1:
-        picture = half_spaces_drawn(known, right, pair=chosen.pair, witness=witness)
+        picture = half_spaces_drawn(bec, right, pair=chosen.pair, witness=witness)
     bounds = None
     if chosen.unit is not None and k > 1 and rows.exact is not None:
-        sign = 1 if known.task.weights[chosen.unit] > 0 else -1
+        sign = 1 if bec.task.weights[chosen.unit] > 0 else -1
         exact = [rows.exact[row] for row in stated]
         bounds = [_bar(*pair) for pair in weight_bounds(exact, k, chosen.unit, sign)]
     return {
         "names": [mdp.feature_name(i) for i in range(k)],
-        "weights": known.task.weights.tolist(),
+        "weights": bec.task.weights.tolist(),
         "pair": chosen.pair,
         "unit": chosen.unit,
         "bounds": bounds,
@@ -262,8 +262,8 @@ class _Chosen:
     unit: int | None
 
     @classmethod
-    def of(cls, known: EquivalenceClass, question: Mapping[str, Any]) -> _Chosen:
-        k, weights = known.task.mdp.n_features, known.task.weights
+    def of(cls, bec: EquivalenceClass, question: Mapping[str, Any]) -> _Chosen:
+        k, weights = bec.task.mdp.n_features, bec.task.weights
         unit = question.get("unit")
         if unit is not None and weights[whole_number(unit, "unit", 0, k - 1)] == 0:
             raise InvalidParameter("the unit must be a feature whose weight is not 0; take another")
@@ -271,7 +271,7 @@ class _Chosen:
             unit = int(np.argmax(np.abs(weights))) if np.any(weights) else None
         pair = question.get("pair")
         if pair is None:
-            return cls(likely_pairs(known, 1)[0] if k > 2 else None, unit)
+            return cls(likely_pairs(bec, 1)[0] if k > 2 else None, unit)
         if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
             raise InvalidParameter(f"pair must be two different features; it is {shown(pair)}")
         first, second = (whole_number(entry, "pair", 0, k - 1) for entry in pair)
@@ -320,19 +320,19 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
     command = command_code(question, settings)
     if isinstance(subject, Family):
         whole_class = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
-        lesson = lesson_with(subject, known=whole_class, **teach_settings(settings))
+        lesson = lesson_with(subject, bec=whole_class, **teach_settings(settings))
         verified = verified_lesson(subject, lesson)
         page = family_page(subject, lesson, verified=verified)
         whole, picture = family_document(subject), None
     else:
-        known, lesson = lesson_for(subject, settings)
+        bec, lesson = lesson_for(subject, settings)
         verified = verified_lesson(subject, lesson)
-        page = lesson_page(subject, lesson, known=known, verified=verified, command=command)
+        page = lesson_page(subject, lesson, bec=bec, verified=verified, command=command)
         whole = task_document(subject)
         picture = None
         if subject.layout is not None:
             colours = [each.colour for each in _painted(question)]
-            picture = task_picture(subject, known.plan, colours=colours)
+            picture = task_picture(subject, bec.plan, colours=colours)
     return {
         "task": json.dumps(whole, ensure_ascii=False),
         "lesson": json.dumps(lesson.document(), ensure_ascii=False),

@@ -38,9 +38,9 @@ MOST_ASKED = 40
 def quiz(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """A lesson to watch, and states to ask about afterwards: none of them is shown in it."""
     task = as_task(subject)
-    known, lesson = lesson_for(task, read_settings(question.get("settings", {})))
+    bec, lesson = lesson_for(task, read_settings(question.get("settings", {})))
     asked = _unseen(task, lesson.demonstrations, question)
-    scene = scene_of(task, known.plan)
+    scene = scene_of(task, bec.plan)
     return {
         "html": demonstrations_piece(task, lesson.demonstrations),
         "states": asked,
@@ -152,7 +152,7 @@ SIDES = ("first", "second", "equal")
 def _exam(task: Task, question: Mapping[str, Any]) -> Exam:
     ask: Any = choice(question.get("ask", KINDS[0]), "ask", KINDS)
     scope = read_settings(question.get("settings", {}))["scope"]
-    return exam(task, ask=ask, known=class_for(task, scope))
+    return exam(task, ask=ask, bec=class_for(task, scope))
 
 
 def asked_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def audited_policy(subject: Task | Family, question: Mapping[str, Any]) -> dict[
         for i, action in enumerate(given)
     ]
     scope = read_settings(question.get("settings", {}))["scope"]
-    return _graded(audit(task, actions, known=class_for(task, scope)))
+    return _graded(audit(task, actions, bec=class_for(task, scope)))
 
 
 def _graded(found: Audit) -> dict[str, Any]:

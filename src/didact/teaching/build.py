@@ -131,12 +131,12 @@ class TeachSettings:
     def allowed(self, problem: Problem, starts: Sequence[Starts]) -> Allowed:
         """The demonstrations over which a lower bound on the cost holds."""
         least = self.min_probability or Fraction(0)
-        return Allowed(problem.known, starts, self.cost, least, problem.member_prices)
+        return Allowed(problem.bec, starts, self.cost, least, problem.member_prices)
 
     def document(self, problem: Problem, starts: Sequence[Starts]) -> dict[str, Any]:
         """The settings as a lesson's file names them."""
-        known, least = problem.known, self.min_probability
-        is_family = known.is_family
+        bec, least = problem.bec, self.min_probability
+        is_family = bec.is_family
         listed: Any = None
         if self.starts is not None:
             listed = [[own.part.member, own.starts.tolist()] for own in starts]
@@ -145,8 +145,8 @@ class TeachSettings:
             "teacher": self.teacher,
             "horizon": self.horizon,
             "cost": self.cost if isinstance(self.cost, str) else "given",
-            "scope": known.scope,
-            "arithmetic": known.arithmetic,
+            "scope": bec.scope,
+            "arithmetic": bec.arithmetic,
             "rollouts": self.rollouts,
             "starts": listed,
             "budget": problem.budget,
@@ -160,7 +160,7 @@ class TeachSettings:
             charged = [
                 [member, write_number(cost)] for member, cost in problem.member_prices.items()
             ]
-            names = list(known.family.names)
+            names = list(bec.family.names)
             document |= {"members": names, "member_cost": charged or None}
         return document | ({} if self.order is None else {"order": self.order})
 
@@ -192,8 +192,8 @@ class LessonEvidence:
         is_bounded = not settings.learners and not callable(settings.cost)
         if found is not None or not is_bounded or not self.coverage.is_complete:
             return cast(CoverCertificate | None, found)
-        n_states = sum(part.task.mdp.n_states for part in self.known.parts)
-        if self.known.rows.exact is None or n_states > MAX_STATES:
+        n_states = sum(part.task.mdp.n_states for part in self.bec.parts)
+        if self.bec.rows.exact is None or n_states > MAX_STATES:
             return None
         candidates = self.problem.candidates
         allowed = settings.allowed(self.problem, self.starts)
@@ -201,9 +201,9 @@ class LessonEvidence:
         return None if cheapest is None else cheapest.certificate
 
     @property
-    def known(self) -> EquivalenceClass:
+    def bec(self) -> EquivalenceClass:
         """The class of the task or family."""
-        return self.problem.known
+        return self.problem.bec
 
     @cached_property
     def lower_bound(self) -> int | Fraction | None:
@@ -220,7 +220,7 @@ class LessonEvidence:
         masks = self.problem.masks
         elements = [
             [number for number, mask in masks.items() if mask >> facet & 1]
-            for facet in range(self.known.cone.n_facets)
+            for facet in range(self.bec.cone.n_facets)
         ]
         if not all(elements):
             return None
@@ -242,25 +242,20 @@ class LessonEvidence:
     @cached_property
     def probabilities(self) -> tuple[Fraction, ...]:
         """Of each demonstration's moves, given its start and its actions."""
-        return tuple(probability_in(self.known, demonstration) for demonstration in self.shown)
+        return tuple(probability_in(self.bec, demonstration) for demonstration in self.shown)
 
     @cached_property
     def guarantee(self) -> Fraction | None:
         """H(d), d the most facets that one candidate covers; for greedy covers of facets only."""
         masks = self.problem.masks
-        if (
-            not self.is_greedy
-            or self.problem.fixed_costs
-            or self.known.cone.equalities
-            or not masks
-        ):
+        if not self.is_greedy or self.problem.fixed_costs or self.bec.cone.equalities or not masks:
             return None
         return harmonic(max(mask.bit_count() for mask in masks.values()))
 
     @cached_property
     def hardest(self) -> Fraction | float | None:
         """The smallest difference in return that a step shown rests on."""
-        return hardest_step(self.known.parts, self.shown)
+        return hardest_step(self.bec.parts, self.shown)
 
     @cached_property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
@@ -307,29 +302,29 @@ def lesson_of_picks(
 
     document: the settings as the lesson's file names them. keeps: where a loss is bounded.
     """
-    known = problem.known
+    bec = problem.bec
     extra = _closing(problem, picks, starts) if settings.closed else []
     demonstrations = _shown(settings, problem, picks, extra, starts, keeps)
     if settings.is_by_loss:
         rng = as_generator(settings.seed if is_whole(settings.seed) else 0, "order")
-        numbers = order_by_loss(known, demonstrations, rng)
+        numbers = order_by_loss(bec, demonstrations, rng)
         demonstrations = tuple(demonstrations[number] for number in numbers)
     cost = _total_cost(settings, problem, picks, extra)
     problem = _of_facets(problem) if settings.teacher == "scot-redundant" else problem
     coverage = _coverage(problem, demonstrations)
     found = judge(problem.elements, demonstrations, coverage.covered)
-    n_close_calls = known.n_close_calls + found.n_close
+    n_close_calls = bec.n_close_calls + found.n_close
     is_greedy = settings.teacher == "scot" and not extra and not settings.learners
     evidence = LessonEvidence(settings, problem, starts, picks, demonstrations, coverage, is_greedy)
     return Lesson(
-        task_name=known.name,
+        task_name=bec.name,
         status=_status(found.pins_down, n_close_calls),
         items=demonstrations,
         gains=coverage.gains,
         cost=cost,
-        closed=partial(all_closed, known.parts, demonstrations),  # type: ignore[arg-type]
-        n_facets=known.cone.n_facets,
-        n_equalities=len(known.cone.equalities),
+        closed=partial(all_closed, bec.parts, demonstrations),  # type: ignore[arg-type]
+        n_facets=bec.cone.n_facets,
+        n_equalities=len(bec.cone.equalities),
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, starts),
         witness=found.witness,
         loss=found.loss,
@@ -338,7 +333,7 @@ def lesson_of_picks(
         settings=document,
         volumes=picks.volumes,
         n_close_calls=n_close_calls,
-        known=known,
+        bec=bec,
         **evidence.fields(),
     )
 
@@ -373,8 +368,8 @@ def _total_cost(
     """What picks and what closure adds cost together, each member that they visit once."""
     total = problem.cost_of(picks.numbers)
     if extra:
-        candidates = as_candidates(problem.known, extra)
-        chance = partial(probability_in, problem.known)
+        candidates = as_candidates(problem.bec, extra)
+        chance = partial(probability_in, problem.bec)
         total += sum(candidate_costs(candidates, settings.cost, chance), 0)
     if problem.fixed_costs is None:
         return total
@@ -393,7 +388,7 @@ def _status(pins_down: bool, n_close_calls: int) -> str:
 
 def _of_facets(problem: Problem) -> Problem:
     """The problem of covering facets and equalities, whatever the teacher covered."""
-    elements = cover_elements(problem.known)
+    elements = cover_elements(problem.bec)
     if np.array_equal(elements.element_of_row, problem.elements.element_of_row):
         return problem
     return replace(problem, elements=elements, given_masks=None)
@@ -427,5 +422,5 @@ def _shown(
 def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
     """What demonstrations cover one after the other."""
     needs = needs_of(problem.elements)
-    lines = lines_of(problem.known, demonstrations)
+    lines = lines_of(problem.bec, demonstrations)
     return Coverage.of(problem.elements, [needs.coverage_of(line) for line in lines])

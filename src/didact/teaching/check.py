@@ -152,7 +152,7 @@ def check(
     *,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
 ) -> Verdict:
     """Decide whether demonstrations teach the task, with a proof or a witness.
 
@@ -164,22 +164,22 @@ def check(
         stops among them, or a file of them, judged in exact arithmetic.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
-    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    require_class(task, known)
+    require_class(task, bec)
     items = given_feedback(demonstrations, task)
     if items is not None:
-        return _check_items(task, items, scope, known)
+        return _check_items(task, items, scope, bec)
     shown = _shown(task, demonstrations)
-    if known is None:
-        known = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    wrong, segments = wrong_steps(known, shown), right_segments(known, shown)
+    if bec is None:
+        bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    wrong, segments = wrong_steps(bec, shown), right_segments(bec, shown)
     right = tuple(segment.shown for segment in segments)
-    elements = cover_elements(known)
+    elements = cover_elements(bec)
     covered = elements.closure(elements.stated_elements(right))
     found = judge(elements, right, covered)
     missing = None if found.pins_down else elements.open_row(covered)
-    right_teaches = found.pins_down and not known.n_close_calls
+    right_teaches = found.pins_down and not bec.n_close_calls
     return Verdict(
         teaches=right_teaches and not wrong,
         right_teaches=right_teaches,
@@ -187,27 +187,27 @@ def check(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        closed=all_closed(known.parts, right),
+        closed=all_closed(bec.parts, right),
         n_open=(elements.everything & ~covered).bit_count(),
-        **_told_of(known, missing),
+        **_told_of(bec, missing),
         proof=None if found.proof is None else found.proof.document,
-        n_close_calls=known.n_close_calls + found.n_close,
+        n_close_calls=bec.n_close_calls + found.n_close,
     )
 
 
 def _check_items(
-    task: Task | Family, items: Sequence[Item], scope: Scope, known: EquivalenceClass | None
+    task: Task | Family, items: Sequence[Item], scope: Scope, bec: EquivalenceClass | None
 ) -> Verdict:
     """The verdict on a mix of demonstrations and other feedback; its proof is of the right ones."""
-    if known is None:
-        known = equivalence_class(task, scope=scope, arithmetic="exact")
+    if bec is None:
+        bec = equivalence_class(task, scope=scope, arithmetic="exact")
     numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
     shown = [item for item in items if isinstance(item, Demonstration)]
-    wrong = wrong_steps(known, shown, numbers)
-    segments = right_segments(known, shown, numbers)
+    wrong = wrong_steps(bec, shown, numbers)
+    segments = right_segments(bec, shown, numbers)
     right = [segment.shown for segment in segments]
-    require_shown_in_scope(known, right)
-    found = judge_items(known, items, right)
+    require_shown_in_scope(bec, right)
+    found = judge_items(bec, items, right)
     wrong_ones = {wrong.item for wrong in found.wrong}
     said = [x for i, x in enumerate(items) if i not in {*numbers, *wrong_ones}]
     missing = found.open_rows[0] if found.open_rows else None
@@ -220,21 +220,21 @@ def _check_items(
         loss=found.loss,
         closed=False,
         n_open=len(found.open_rows),
-        **_told_of(known, missing),
-        proof=mixed_proof(known, [*right, *said], found.witness),
+        **_told_of(bec, missing),
+        proof=mixed_proof(bec, [*right, *said], found.witness),
         wrong_items=found.wrong,
         hardest=found.hardest,
     )
 
 
-def _told_of(known: EquivalenceClass, missing: int | None) -> dict[str, Any]:
+def _told_of(bec: EquivalenceClass, missing: int | None) -> dict[str, Any]:
     """What a verdict says of the class, and of a row of it that is missing."""
     return {
-        "missing": None if missing is None else known.statement_of(missing),
-        "missing_words": None if missing is None else known.words_of(missing),
-        "n_facets": known.cone.n_facets,
-        "n_equalities": len(known.cone.equalities),
-        "arithmetic": known.arithmetic,
+        "missing": None if missing is None else bec.statement_of(missing),
+        "missing_words": None if missing is None else bec.words_of(missing),
+        "n_facets": bec.cone.n_facets,
+        "n_equalities": len(bec.cone.equalities),
+        "arithmetic": bec.arithmetic,
     }
 
 
@@ -275,47 +275,45 @@ class SuggestedStarts:
 
 
 def suggested_starts(
-    task: Task, lesson: Lesson, *, known: EquivalenceClass | None = None
+    task: Task, lesson: Lesson, *, bec: EquivalenceClass | None = None
 ) -> SuggestedStarts | None:
     """How a lesson that leaves something open becomes complete; None where no starts do it.
 
     task: what the lesson is for.
     lesson: one of `teach` that is not complete.
-    known: the task's class, when it is at hand.
+    bec: the task's class, when it is at hand.
     """
     settings = lesson.settings
-    if known is None:
+    if bec is None:
         how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
-        known = lesson.known or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
+        bec = lesson.bec or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
     own = as_starts(task, settings.get("starts")).tolist()
-    added = _added_starts(known, own, settings.get("horizon"))
+    added = _added_starts(bec, own, settings.get("horizon"))
     if added is None:
         return None
     starts = sorted({*own, *added})
     if added and len(starts) > MAX_STARTS:
-        starts = np.flatnonzero(scope_states(task.mdp, known.scope)).tolist()
-    again = teach(task, known=known, **_settings(settings, starts))
-    if not (again.is_complete and check(task, again.demonstrations, known=known).teaches):
+        starts = np.flatnonzero(scope_states(task.mdp, bec.scope)).tolist()
+    again = teach(task, bec=bec, **_settings(settings, starts))
+    if not (again.is_complete and check(task, again.demonstrations, bec=bec).teaches):
         return None
     return SuggestedStarts(tuple(starts), tuple(added), again)
 
 
-def further_starts(
-    known: EquivalenceClass, shown: Sequence[Demonstration]
-) -> SuggestedStarts | None:
+def further_starts(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> SuggestedStarts | None:
     """Where demonstrations would have to begin that complete what was shown; None where none do.
 
-    known: the class of the task. shown: optimal actions only. The starts and the lesson are those
+    bec: the class of the task. shown: optimal actions only. The starts and the lesson are those
     of the demonstrations to add.
     """
-    elements, task = cover_elements(known), known.task
+    elements, task = cover_elements(bec), bec.task
     visited = demonstrated_pairs(task.mdp, shown).ravel()
     added = _completing(elements, _stated_by(elements, visited), as_horizon(task.mdp, None))
     if not added:
         return None
-    more = teach(task, known=known, starts=added)
+    more = teach(task, bec=bec, starts=added)
     both = (*shown, *more.demonstrations)
-    if not check(task, both, known=known).teaches:
+    if not check(task, both, bec=bec).teaches:
         return None
     return SuggestedStarts(tuple(added), tuple(added), more)
 
@@ -335,11 +333,11 @@ def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
 
 
 def _added_starts(
-    known: EquivalenceClass, own: Sequence[int], horizon: int | None
+    bec: EquivalenceClass, own: Sequence[int], horizon: int | None
 ) -> list[int] | None:
     """Few states to begin in besides; None where what stays open cannot be shown at all."""
-    elements = cover_elements(known)
-    steps = as_horizon(known.task.mdp, horizon)
+    elements = cover_elements(bec)
+    steps = as_horizon(bec.task.mdp, horizon)
     return _completing(elements, _shown_from(elements, own, steps), steps)
 
 
@@ -364,8 +362,8 @@ def _completing(elements: Elements, offered: int, steps: int) -> list[int] | Non
 
 def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
     """What demonstrations from these states can state, as the bits of an integer."""
-    known = elements.class_of_task
-    mdp, plan = known.task.mdp, known.plan
+    bec = elements.class_of_task
+    mdp, plan = bec.task.mdp, bec.plan
     begin = np.zeros(mdp.n_states, dtype=np.bool_)
     begin[list(starts)] = True
     reached = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin)

@@ -140,7 +140,7 @@ def frontier(
     learner: str = "both",
     teacher: str = "exact",
     time_limit: float = 20.0,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     progress: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> Frontier:
@@ -152,28 +152,28 @@ def frontier(
     learner: whose loss: 'half-spaces', 'planner' or 'both'.
     teacher: 'exact', or 'scot' for greedy lessons.
     time_limit: seconds for all points together; what is not finished is only tested.
-    known: the task's class, when it is at hand.
+    bec: the task's class, when it is at hand.
     progress: is told each bound before its lesson is looked for.
     settings: of `teach`, as horizon, cost and starts.
     """
-    require_class(task, known)
+    require_class(task, bec)
     if isinstance(losses, str) or not losses:
         raise InvalidParameter(f"losses must be a list of bounds; it is {losses!r}")
     if isinstance(task, Family) and len({is_share for _, is_share in map(read_loss, losses)}) > 1:
         raise InvalidParameter("losses in a family must be all percentages or all amounts")
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
-    if known is None:
+    if bec is None:
         how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
-        known = equivalence_class(task, **how)
-    makes = _Lessons(task, known, TeachSettings.of(settings, teacher=teacher), learner, deadline)
+        bec = equivalence_class(task, **how)
+    makes = _Lessons(task, bec, TeachSettings.of(settings, teacher=teacher), learner, deadline)
     makes.progress = progress
     lessons = makes.good_enough(losses)
-    exact = teach(task, teacher=teacher, **{**settings, "known": known})
+    exact = teach(task, teacher=teacher, **{**settings, "bec": bec})
     points = [
-        _point(loss, _cheapest(lesson, lessons), known)
+        _point(loss, _cheapest(lesson, lessons), bec)
         for loss, lesson in zip(losses, lessons, strict=True)
     ]
-    return Frontier(task.name, learner, (*points, _point(None, exact, known)))
+    return Frontier(task.name, learner, (*points, _point(None, exact, bec)))
 
 
 @dataclass
@@ -181,7 +181,7 @@ class _Lessons:
     """Lessons of several bounds, which share what they meet."""
 
     task: Task | Family
-    known: EquivalenceClass
+    bec: EquivalenceClass
     settings: TeachSettings
     learner: str
     deadline: float
@@ -195,7 +195,7 @@ class _Lessons:
         policies can be charted, that comes first.
         """
         if self.learner != "half-spaces":
-            self.pool.cells = affordable_cells(fan_of(self.known))
+            self.pool.cells = affordable_cells(fan_of(self.bec))
         if self.pool.cells is not None:
             now = time.monotonic()
             self.pool.cells.finish(now + CHARTING * (self.deadline - now))
@@ -216,7 +216,7 @@ class _Lessons:
         left = share * max(self.deadline - time.monotonic(), 0.1)
         goal = as_goal(loss, self.learner, self.settings.teacher, self.pool)
         settings = replace(self.settings, learners=goal.learners)
-        lesson = lesson_within(self.task, goal, settings, self.known, left)
+        lesson = lesson_within(self.task, goal, settings, self.bec, left)
         self.pool.witnesses += () if lesson.within is None else lesson.within.witnesses
         return lesson
 
@@ -259,11 +259,11 @@ def _sureness(lesson: Lesson) -> int:
     return FROM_BAD_TO_GOOD.index(lesson.loss_status or EXCEEDED)
 
 
-def _point(loss: Any, lesson: Lesson, known: EquivalenceClass) -> Point:
+def _point(loss: Any, lesson: Lesson, bec: EquivalenceClass) -> Point:
     """A lesson with what it leaves to lose on average."""
-    fan = fan_of(known)
-    shown = shown_pairs(known.parts, lesson.demonstrations)
-    region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
+    fan = fan_of(bec)
+    shown = shown_pairs(bec.parts, lesson.demonstrations)
+    region = region_of(fan, bec.rows.normals[bec.rows.stated_by(shown)])
     worst, weights = largest(boundary_rounds(region, stream(0, "frontier", "worst")))
     if weights is None or worst <= NOTHING * fan.spread:
         worst, weights = 0.0, np.zeros(0)

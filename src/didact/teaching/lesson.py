@@ -187,7 +187,7 @@ class Lesson:
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
     within: what was promised of losses, where a bound on the loss was given.
     loss_error: how far `loss` can be from the true one.
-    known: the BEC, of a task or of a family, that it was made from; None for one from a file.
+    bec: the BEC, of a task or of a family, that it was made from; None for one from a file.
     """
 
     task_name: str
@@ -214,7 +214,7 @@ class Lesson:
     n_close_calls: int = 0
     within: Within | None = None
     loss_error: float = 0.0
-    known: Any = field(default=None, repr=False)
+    bec: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         total = counted(self.n_facets + self.n_equalities, "constraint")
@@ -280,12 +280,12 @@ class Lesson:
     def is_fewest(self) -> bool:
         """Whether no lesson of allowed items costs less, by a certificate that the independent
         checker accepted in this process; False for a lesson from a file."""
-        if self.known is None or not self.is_complete or self.within is not None:
+        if self.bec is None or not self.is_complete or self.within is not None:
             return False
         # The checker is slow on large lessons: it is not asked where the bound says no already.
         if self.lower_bound != self.cost or "fewest" not in (self.proof or {}):
             return False
-        return checked_as_fewest(self.known, self.document())
+        return checked_as_fewest(self.bec, self.document())
 
     def why(self, number: int) -> str:
         """In words: what item `number` rules out that those before it did not.
@@ -354,7 +354,7 @@ class Lesson:
         for number, demonstration in enumerate(self.demonstrations):
             member = demonstration.member
             of = {} if member is None else {"member": member}
-            mdp = None if self.known is None else self.known.parts[member or 0].task.mdp
+            mdp = None if self.bec is None else self.bec.parts[member or 0].task.mdp
             for step, (s, a) in enumerate(demonstration):
                 row = {"demonstration": number, **of, "step": step, "state": s, "action": a}
                 names = {} if mdp is None else _names(mdp, s, a)
@@ -382,11 +382,11 @@ class Lesson:
     def _whole(self, given: Any) -> Task | Family:
         """The task or family that a page shows: the one given, or that of the lesson."""
         kind = "family" if self.is_of_family else "task"
-        if given is None and self.known is None:
+        if given is None and self.bec is None:
             of = "give it as task=" if self.is_of_family else "give its task"
             raise InvalidParameter(f"a lesson from a file does not hold its {kind}; {of}")
         if given is None:
-            source: Task | Family = self.known.source
+            source: Task | Family = self.bec.source
             return source
         whole: Task | Family = as_family(given, "task") if self.is_of_family else given
         return whole
@@ -442,25 +442,25 @@ def verified_lesson(whole: Task | Family, lesson: Lesson) -> str | None:
     return None if lesson.proof is None else verify(whole, lesson.document())
 
 
-def checked_line(known: EquivalenceClass, document: Mapping[str, Any]) -> str:
+def checked_line(bec: EquivalenceClass, document: Mapping[str, Any]) -> str:
     """What the independent checker says of a lesson or an exam; empty where it refuses it."""
     try:
-        return check_document(known.source, document)
+        return check_document(bec.source, document)
     except ProofError:
         return ""
 
 
-def checked_as_fewest(known: EquivalenceClass, document: Mapping[str, Any]) -> bool:
+def checked_as_fewest(bec: EquivalenceClass, document: Mapping[str, Any]) -> bool:
     """Whether the independent checker calls a lesson or an exam the fewest."""
-    return FEWEST in checked_line(known, document)
+    return FEWEST in checked_line(bec, document)
 
 
 def checked_bound(lesson: Lesson) -> int | Fraction | None:
     """The bound on every allowed lesson, where the independent checker accepts its certificate."""
     proof = lesson.proof
-    if lesson.known is None or proof is None or "fewest" not in proof:
+    if lesson.bec is None or proof is None or "fewest" not in proof:
         return None
-    return lesson.lower_bound if checked_line(lesson.known, lesson.document()) else None
+    return lesson.lower_bound if checked_line(lesson.bec, lesson.document()) else None
 
 
 def as_read(document: Mapping[str, Any]) -> Any:

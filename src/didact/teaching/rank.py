@@ -270,32 +270,32 @@ class _RankSearch:
             row = Difficulty(name, error=reason)
         return replace(row, seconds=time.perf_counter() - began)
 
-    def _row(self, name: str, known: EquivalenceClass) -> Difficulty:
-        whole, single = self.lesson(known), self.lesson(known, horizon=1, starts="all")
-        row = _row(name, known, whole, single)
+    def _row(self, name: str, bec: EquivalenceClass) -> Difficulty:
+        whole, single = self.lesson(bec), self.lesson(bec, horizon=1, starts="all")
+        row = _row(name, bec, whole, single)
         if not whole.is_complete:
             return row
         bound = checked_bound(whole)
         if bound is None:
-            bound = _fewest_demonstrations(known, self.time_limit)
+            bound = _fewest_demonstrations(bec, self.time_limit)
         return replace(row, fewest_demonstrations=math.ceil(bound))
 
-    def lesson(self, known: EquivalenceClass, **where: Any) -> Lesson:
+    def lesson(self, bec: EquivalenceClass, **where: Any) -> Lesson:
         """The smallest lesson found, or SCOT's."""
         options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
         teacher = "exact" if self.exact else "scot"
-        options |= {**where, "teacher": teacher, "known": known, "seed": self.seed}
+        options |= {**where, "teacher": teacher, "bec": bec, "seed": self.seed}
         options["trim"] = False
-        return teach(known.source, **options)
+        return teach(bec.source, **options)
 
 
 def _row(
     name: str,
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     whole: Lesson,
     single: Lesson,
 ) -> Difficulty:
-    mdps, cone = [part.task.mdp for part in known.parts], known.cone
+    mdps, cone = [part.task.mdp for part in bec.parts], bec.cone
     n_elements = cone.n_facets + len(cone.equalities)
     n_open = len(whole.uncovered)
     return Difficulty(
@@ -312,14 +312,14 @@ def _row(
         fewest_pairs=_bound(single),
         longest=max(map(len, whole.demonstrations), default=0),
         loss=whole.loss,
-        arithmetic=known.arithmetic,
+        arithmetic=bec.arithmetic,
     )
 
 
-def _fewest_demonstrations(known: EquivalenceClass, time_limit: float) -> int:
-    mdps = [part.task.mdp for part in known.parts]
+def _fewest_demonstrations(bec: EquivalenceClass, time_limit: float) -> int:
+    mdps = [part.task.mdp for part in bec.parts]
     begins = [Begins(as_starts(mdp, None), as_horizon(mdp, None)) for mdp in mdps]
-    return fewest_demonstrations(known, begins, time_limit=time_limit)
+    return fewest_demonstrations(bec, begins, time_limit=time_limit)
 
 
 def _bound(lesson: Lesson) -> int | None:
@@ -338,22 +338,22 @@ class Begins(NamedTuple):
 
 
 def fewest_demonstrations(
-    known: EquivalenceClass, begins: Sequence[Begins], *, time_limit: float
+    bec: EquivalenceClass, begins: Sequence[Begins], *, time_limit: float
 ) -> int:
     """No complete lesson from these starts has fewer demonstrations of at most so many steps.
 
     begins: for each part of the class. 0 when nothing needs to be shown; at least 1 otherwise.
     """
-    elements = cover_elements(known)
+    elements = cover_elements(bec)
     if elements.n_elements == 0:
         return 0
     n_starts = sum(begin.starts.size for begin in begins)
-    if n_starts * max(part.task.mdp.n_states for part in known.parts) > MAX_ENTRIES:
+    if n_starts * max(part.task.mdp.n_states for part in bec.parts) > MAX_ENTRIES:
         return 1
-    useful, n_actions = np.unique(elements.stating_pairs[0]), most_actions(known.parts)
+    useful, n_actions = np.unique(elements.stating_pairs[0]), most_actions(bec.parts)
     shown = [
         np.where(_pairs_within(part, begin, useful // n_actions), useful, -1)
-        for part, begin in zip(known.parts, begins, strict=True)
+        for part, begin in zip(bec.parts, begins, strict=True)
     ]
     longest = max(begin.horizon for begin in begins)
     candidates = Candidates(np.vstack(shown), n_actions, longest, False)

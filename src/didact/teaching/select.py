@@ -235,7 +235,7 @@ def select(
     episodes: Sequence[int] | None = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
 ) -> Selection:
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
@@ -252,9 +252,9 @@ def select(
     episodes: the numbers of the demonstrations; by default those of their file, else 0, 1, 2, ...
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
-    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
-    require_class(task, known)
+    require_class(task, bec)
     choice(method, "method", METHODS)
     most = None if budget is None else whole_number(budget, "budget", 1)
     items = given_feedback(demonstrations, task)
@@ -262,19 +262,19 @@ def select(
         if arithmetic == "float":
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
         costs = item_costs(cost, items)
-        known = known or equivalence_class(task, scope=scope, arithmetic="exact")
-        return _of_items(known, items, most, costs, exact=method == "exact")
+        bec = bec or equivalence_class(task, scope=scope, arithmetic="exact")
+        return _of_items(bec, items, most, costs, exact=method == "exact")
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
-    known = known or equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    _require_in_scope(known, recorded, numbers)
-    segments = right_segments(known, recorded, numbers)
-    problem = _problem_of_segments(known, segments, unit, most)
+    bec = bec or equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    _require_in_scope(bec, recorded, numbers)
+    segments = right_segments(bec, recorded, numbers)
+    problem = _problem_of_segments(bec, segments, unit, most)
     picked, adding = _picked_segments(problem, segments, method)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     shown_ones = tuple(segments[place].shown for place in picked)
-    wrong = wrong_steps(known, recorded, numbers)
+    wrong = wrong_steps(bec, recorded, numbers)
     return Selection(
         task_name=task.name,
         n_items=len(recorded),
@@ -285,7 +285,7 @@ def select(
         missing=_missing(problem, coverage.covered),
         n_covered=coverage.covered.bit_count(),
         n_elements=problem.elements.n_elements,
-        verdict=check(task, shown_ones, known=known),
+        verdict=check(task, shown_ones, bec=bec),
         items=shown_ones,
         segments=tuple(segments[place] for place in picked),
         wrong=wrong,
@@ -294,7 +294,7 @@ def select(
 
 
 def _of_items(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     items: Sequence[Item],
     budget: int | None,
     costs: Sequence[int | Fraction],
@@ -302,17 +302,17 @@ def _of_items(
     exact: bool,
 ) -> Selection:
     """The selection among items of several kinds."""
-    elements = cover_elements(known)
+    elements = cover_elements(bec)
     numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
     shown_ones = [item for item in items if isinstance(item, Demonstration)]
-    segments = right_segments(known, shown_ones, numbers)
-    require_shown_in_scope(known, [segment.shown for segment in segments])
+    segments = right_segments(bec, shown_ones, numbers)
+    require_shown_in_scope(bec, [segment.shown for segment in segments])
     found = chosen_items(elements, items, budget, costs, exact=exact)
-    wrong = wrong_steps(known, shown_ones, numbers)
+    wrong = wrong_steps(bec, shown_ones, numbers)
     chosen = tuple(items[number] for number in found.numbers)
     recorded = found.recorded
     return Selection(
-        task_name=known.name,
+        task_name=bec.name,
         n_items=len(items),
         chosen=found.numbers,
         cost=whole_if_whole(Fraction(sum(costs[number] for number in found.numbers))),
@@ -328,11 +328,11 @@ def _of_items(
         ),
         n_covered=found.covered.bit_count(),
         n_elements=elements.n_elements,
-        verdict=check(known.task, list(chosen), known=known),
+        verdict=check(bec.task, list(chosen), bec=bec),
         items=chosen,
         segments=(),
         wrong=wrong,
-        wrong_items=true_halfspaces(known, items)[1],
+        wrong_items=true_halfspaces(bec, items)[1],
         is_mixed=True,
     )
 
@@ -386,15 +386,15 @@ def _as_numbers(episodes: Sequence[int], n: int) -> list[int]:
 
 
 def _require_in_scope(
-    known: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
+    bec: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> None:
-    inside, called = showable_states(known.task.mdp, known.scope), episode_numbers(numbers)
+    inside, called = showable_states(bec.task.mdp, bec.scope), episode_numbers(numbers)
     for number, demonstration in zip(numbers, recorded, strict=True):
         for state, _ in demonstration:
             if not inside[state]:
                 raise InvalidParameter(
-                    f"episode {called[number]} must stay in scope {known.scope!r}; "
-                    f"{state_words(known.task, state)} cannot be reached from the start. "
+                    f"episode {called[number]} must stay in scope {bec.scope!r}; "
+                    f"{state_words(bec.task, state)} cannot be reached from the start. "
                     "Use scope='all'"
                 )
 
@@ -410,10 +410,10 @@ def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:
 
 
 def _problem_of_segments(
-    known: EquivalenceClass, segments: Sequence[Segment], cost: str, budget: int | None
+    bec: EquivalenceClass, segments: Sequence[Segment], cost: str, budget: int | None
 ) -> Problem:
     """The cover problem whose candidates are the segments, each pair of one counted once."""
-    n_actions = known.task.mdp.n_actions
+    n_actions = bec.task.mdp.n_actions
     lines = [sorted({s * n_actions + a for s, a in segment.shown}) for segment in segments]
     width = max(map(len, lines), default=1)
     if len(lines) * width > MAX_PAIRS:
@@ -423,7 +423,7 @@ def _problem_of_segments(
         )
     costs = [1 if cost == "demonstrations" else len(segment.shown) for segment in segments]
     candidates = Candidates.of(lines, n_actions, width)
-    return Problem(cover_elements(known), candidates, costs, budget)
+    return Problem(cover_elements(bec), candidates, costs, budget)
 
 
 def _picked_segments(
@@ -462,11 +462,11 @@ def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
     """
     if problem.covered_by(problem.masks) == problem.elements.everything:
         return exact_minimum(problem, as_generator(0, "select")).numbers
-    known, shown_ones = problem.known, tuple(segment.shown for segment in segments)
+    bec, shown_ones = problem.bec, tuple(segment.shown for segment in segments)
     own = replace(
-        known,
-        rows=demonstration_rows(known, shown_ones),
-        cone=demonstration_class(known, shown_ones),
+        bec,
+        rows=demonstration_rows(bec, shown_ones),
+        cone=demonstration_class(bec, shown_ones),
     )
     whole = replace(problem, elements=cover_elements(own), budget=None)
     chosen = exact_minimum(whole, as_generator(0, "select")).numbers

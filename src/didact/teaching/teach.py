@@ -82,7 +82,7 @@ def teach(
     budget: int | None = None,
     closed: bool = False,
     seed: Seed = 0,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson | ClipLesson:
     """A lesson for the task: demonstrations that pin its behaviour down, or as much as can be.
@@ -104,7 +104,7 @@ def teach(
     budget: at most so many demonstrations.
     closed: extend the lesson so that learners who plan for themselves learn it too.
     seed: of sampling and of teachers that draw: None, a whole number, or a generator.
-    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     options: of how demonstrations are found and shown, and of the teacher, as follows.
 
     Every teacher takes:
@@ -158,9 +158,9 @@ def teach(
         seed=seed,
     )
     find_teacher(teacher, settings.options)
-    problem, begin = _problem(task, settings, known)
+    problem, begin = _problem(task, settings, bec)
     picks = None
-    if _searches_all(settings, problem.known):
+    if _searches_all(settings, problem.bec):
         settings, problem, picks = _cheapest_of_all(settings, problem, begin)
     picks = picked_by(teacher, problem, seed) if picks is None else picks
     return lesson_of_picks(settings, problem, picks, begin, settings.document(problem, begin))
@@ -178,7 +178,7 @@ def teach_within(
     cost: Cost = "demonstrations",
     budget: int | None = None,
     seed: Seed = 0,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson:
     """A lesson that is good enough: the cheapest after which no learner loses more than a bound.
@@ -197,7 +197,7 @@ def teach_within(
     budget: at most so many demonstrations; where that is too few, those that leave least to lose,
         as 'exceeded'.
     seed: of sampling and of the search for rewards that lose too much.
-    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     options: `scope`, `arithmetic`, `member_cost`, `closed`, `rollouts`, `min_probability`, `trim`
         and `order` as in `teach`; here the usual order is 'loss'.
     """
@@ -214,7 +214,7 @@ def teach_within(
     )
     find_teacher(teacher, settings.options)
     limit = None if time_limit is None else seconds(time_limit, "time_limit")
-    return lesson_within(task, goal, settings, known, limit)
+    return lesson_within(task, goal, settings, bec, limit)
 
 
 def teach_mixed(
@@ -230,7 +230,7 @@ def teach_mixed(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     budget: int | None = None,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     **options: Any,
 ) -> Lesson:
     """The cheapest mix of demonstrations and other feedback that teaches the task, proved.
@@ -249,7 +249,7 @@ def teach_mixed(
     scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
     arithmetic: 'exact' or 'auto'; other feedback than demonstrations needs exact numbers.
     budget: at most so many items.
-    known: the task's class, when it is at hand; it then decides scope and arithmetic.
+    bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     options: `rollouts`, `min_probability` and `seed` as in `teach`; `time_limit`, seconds for the
         cheapest mix, after which it is the best one known.
     """
@@ -274,7 +274,7 @@ def teach_mixed(
         trim=False,
     )
     find_teacher("exact", settings.options)
-    problem, begin = _problem(task, settings, known)
+    problem, begin = _problem(task, settings, bec)
     document = settings.document(problem, begin)
     document |= {"cost": "demonstrations" if cost is None else "given", "feedback": list(kinds)}
     if least is not None:
@@ -284,29 +284,29 @@ def teach_mixed(
 
 
 def _problem(
-    task: Task | Family, settings: TeachSettings, known: EquivalenceClass | None
+    task: Task | Family, settings: TeachSettings, bec: EquivalenceClass | None
 ) -> tuple[Problem, Sequence[Starts]]:
     """The cover problem: the class of the task, candidates, what they cover and what they cost.
 
     Beside it where demonstrations of each member may begin, and their most steps.
     """
-    require_class(task, known)
+    require_class(task, bec)
     given, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
-    if known is None:
-        known = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
-    starts = offers_of(known, all_starts(known) if given is None else given, settings.horizon)
+    if bec is None:
+        bec = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
+    starts = offers_of(bec, all_starts(bec) if given is None else given, settings.horizon)
     if settings.starts is not None:
-        require_in_scope(known, starts)
+        require_in_scope(bec, starts)
     stage("cover: what can be shown, and the fewest of it")
-    elements = cover_elements(known, redundant=settings.teacher == "scot-redundant")
-    rollouts = None if _searches_all(settings, known) else settings.rollouts
+    elements = cover_elements(bec, redundant=settings.teacher == "scot-redundant")
+    rollouts = None if _searches_all(settings, bec) else settings.rollouts
     candidates, masks = offered_candidates(elements, starts, rollouts=rollouts, seed=settings.seed)
     if settings.takes_beginnings:
-        told = cover_elements(known, redundant=True) if settings.learners else elements
+        told = cover_elements(bec, redundant=True) if settings.learners else elements
         every_pair = "planner" in settings.learners
         candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
     by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
-    costs = candidate_costs(candidates, settings.cost, partial(probability_in, known))
+    costs = candidate_costs(candidates, settings.cost, partial(probability_in, bec))
     budget, options = settings.budget, settings.options
     return Problem(elements, candidates, costs, budget, options, by_member, masks), starts
 
@@ -320,9 +320,9 @@ def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
     return member_costs(task, given)
 
 
-def _searches_all(settings: TeachSettings, known: EquivalenceClass) -> bool:
+def _searches_all(settings: TeachSettings, bec: EquivalenceClass) -> bool:
     """Whether all allowed walks are searched: that needs exact rows and a cost by rule."""
-    is_exact = settings.teacher == "exact" and known.rows.exact is not None
+    is_exact = settings.teacher == "exact" and bec.rows.exact is not None
     return is_exact and not callable(settings.cost)
 
 
@@ -365,19 +365,19 @@ def lesson_within(
     task: Task | Family,
     goal: Goal,
     settings: TeachSettings,
-    known: EquivalenceClass | None,
+    bec: EquivalenceClass | None,
     time_limit: float | None,
 ) -> Lesson:
     """The cheapest lesson that keeps to a bound on the loss, with what it promises.
 
     time_limit: seconds to look for it.
     """
-    problem, starts = _problem(task, settings, known)
+    problem, starts = _problem(task, settings, bec)
     document = settings.document(problem, starts)
     document |= {"loss": plain(goal.given), "learner": goal.learner}
     rng = as_generator(settings.seed, "loss")
     numbers, within = cheapest_within(problem, goal, time_limit=time_limit, rng=rng)
-    keeps = partial(planners_keep_to, within, goal, problem.known)
+    keeps = partial(planners_keep_to, within, goal, problem.bec)
     picks = Picks(numbers, lower_bound=within.lower_bound)
     lesson = lesson_of_picks(settings, problem, picks, starts, document, keeps=keeps)
     return changed(lesson, within=once_closed(within, closed=lesson.closed))

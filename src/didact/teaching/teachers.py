@@ -77,7 +77,7 @@ def exact_minimum(
             partial(_find_gap, problem, offered),
             elements=[
                 _who_covers(problem, 1 << facet)
-                for facet in range(problem.known.cone.n_facets)
+                for facet in range(problem.bec.cone.n_facets)
                 if offered >> facet & 1
             ],
             time_limit=time_limit,
@@ -121,7 +121,7 @@ def _find_gap(problem: Problem, offered: int, chosen: Sequence[int]) -> set[int]
     if not left:
         return None
     element = (left & -left).bit_length() - 1
-    if element < problem.known.cone.n_facets:
+    if element < problem.bec.cone.n_facets:
         return _who_covers(problem, 1 << element)
     return _who_covers(problem, _contradicting(problem, chosen, element))
 
@@ -130,10 +130,8 @@ def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int
     """Equality rows, as bits, that are negative at weights which satisfy the chosen ones and
     break the row of the element, which does not follow from them."""
     stated = problem.stated_by(chosen)
-    row_of = {
-        int(problem.elements.element_of_row[row]): row for row in problem.known.cone.equalities
-    }
-    rows, given = problem.known.rows, [row for bit, row in row_of.items() if stated >> bit & 1]
+    row_of = {int(problem.elements.element_of_row[row]): row for row in problem.bec.cone.equalities}
+    rows, given = problem.bec.rows, [row for bit, row in row_of.items() if stated >> bit & 1]
     if rows.exact is not None:
         verdict = decide([rows.exact[row] for row in given], rows.exact[row_of[element]])
         assert not isinstance(verdict, Inside)

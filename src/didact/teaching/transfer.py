@@ -173,8 +173,8 @@ def transfer(
             "of other kinds"
         )
     family = _as_family(unseen)
-    known = _class_of(lesson, of, arithmetic)
-    rows = _shown_rows(lesson, known, family)
+    bec = _class_of(lesson, of, arithmetic)
+    rows = _shown_rows(lesson, bec, family)
     scope = _scope_of(lesson)
     classes = [equivalence_class(task, scope=scope, arithmetic=arithmetic) for task in family]
     exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
@@ -187,7 +187,7 @@ def transfer(
     return Transfer(
         lesson_name=lesson.task_name,
         worlds=worlds,
-        curve=() if known is None else tuple(_curve(known, classes, exact, drawn)),
+        curve=() if bec is None else tuple(_curve(bec, classes, exact, drawn)),
         interval=binomial_interval(n_determined, len(worlds), LEVEL) if drawn else None,
         arithmetic="exact" if exact else "float",
     )
@@ -211,27 +211,27 @@ def _as_family(unseen: Any) -> Family:
 
 def _class_of(lesson: Lesson, of: Any, arithmetic: Arithmetic) -> EquivalenceClass | None:
     """The class that the lesson teaches, where it is at hand."""
-    known: EquivalenceClass | None = lesson.known
+    bec: EquivalenceClass | None = lesson.bec
     if of is None:
-        return known
+        return bec
     if not isinstance(of, Family):
         as_task(of, "of")
     if isinstance(of, Family) != lesson.is_of_family:
         kinds = ("a family", "a task")
         right, given = kinds if lesson.is_of_family else kinds[::-1]
         raise InvalidParameter(f"of must be {right}, as the lesson is of one; it is {given}")
-    known = equivalence_class(of, scope=_scope_of(lesson), arithmetic=arithmetic)
-    return known
+    bec = equivalence_class(of, scope=_scope_of(lesson), arithmetic=arithmetic)
+    return bec
 
 
 def _scope_of(lesson: Lesson) -> Scope:
     return "all" if lesson.settings.get("scope") == "all" else "reachable"
 
 
-def _shown_rows(lesson: Lesson, known: EquivalenceClass | None, family: Family) -> Rows:
+def _shown_rows(lesson: Lesson, bec: EquivalenceClass | None, family: Family) -> Rows:
     """The rows that the lesson states; of a complete lesson from a file, those that say as much."""
-    if known is not None:
-        rows = demonstration_rows(known, known.as_demonstrations(lesson.demonstrations))
+    if bec is not None:
+        rows = demonstration_rows(bec, bec.as_demonstrations(lesson.demonstrations))
     elif lesson.is_complete:
         rows = _rows_in_file(lesson.facets, family.n_features)
     else:
@@ -269,19 +269,19 @@ def _require_same_reward(rows: Rows, family: Family) -> None:
         )
 
 
-def _own_rows(known: EquivalenceClass) -> list[int]:
+def _own_rows(bec: EquivalenceClass) -> list[int]:
     """The rows of a world that say everything: its equalities and its facets."""
-    return [*known.cone.equalities, *known.cone.facet_rows()]
+    return [*bec.cone.equalities, *bec.cone.facet_rows()]
 
 
-def _world(name: str, known: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
+def _world(name: str, bec: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
     """Whether a world is determined; else a witness, and what it may lose."""
-    for row in _own_rows(known):
-        witness = stated.witness_against(known.rows, row)
+    for row in _own_rows(bec):
+        witness = stated.witness_against(bec.rows, row)
         if witness is not None:
-            loss = worst_loss(known, witness)
-            statement = known.statement_of(row)
-            return UnseenWorld(name, False, witness, loss, statement, known.words_of(row))
+            loss = worst_loss(bec, witness)
+            statement = bec.statement_of(row)
+            return UnseenWorld(name, False, witness, loss, statement, bec.words_of(row))
     return UnseenWorld(name, True)
 
 
@@ -292,16 +292,16 @@ def curve_sizes(n: int) -> list[int]:
 
 
 def _curve(
-    known: EquivalenceClass, classes: Sequence[EquivalenceClass], exact: bool, drawn: bool
+    bec: EquivalenceClass, classes: Sequence[EquivalenceClass], exact: bool, drawn: bool
 ) -> Iterator[CurvePoint]:
     """What the classes of the first members determine.
 
     A world that is determined stays so; one that is not keeps its witness while that fits.
     """
     left: dict[int, Weights | None] = dict.fromkeys(range(len(classes)))
-    for size in curve_sizes(len(known.parts)):
-        rows = _rows_of_first(known, size)
-        stated = stated_halfspaces(rows, known.cone.true_weights.floats, exact=exact)
+    for size in curve_sizes(len(bec.parts)):
+        rows = _rows_of_first(bec, size)
+        stated = stated_halfspaces(rows, bec.cone.true_weights.floats, exact=exact)
         for number, witness in list(left.items()):
             if witness is not None and stated.fits(witness):
                 continue
@@ -313,15 +313,15 @@ def _curve(
         yield CurvePoint(size, n, n / len(classes), low, high)
 
 
-def _witness(known: EquivalenceClass, stated: Halfspaces) -> Weights | None:
-    found = (stated.witness_against(known.rows, row) for row in _own_rows(known))
+def _witness(bec: EquivalenceClass, stated: Halfspaces) -> Weights | None:
+    found = (stated.witness_against(bec.rows, row) for row in _own_rows(bec))
     return next((witness for witness in found if witness is not None), None)
 
 
-def _rows_of_first(known: EquivalenceClass, n_members: int) -> Rows:
+def _rows_of_first(bec: EquivalenceClass, n_members: int) -> Rows:
     """The catalogue of the first members alone."""
-    if n_members == len(known.parts):
-        return known.rows
-    shown_pairs = known.optimal.copy()
-    shown_pairs[known.parts[n_members].first :] = False
-    return known.rows.shown_part(shown_pairs)
+    if n_members == len(bec.parts):
+        return bec.rows
+    shown_pairs = bec.optimal.copy()
+    shown_pairs[bec.parts[n_members].first :] = False
+    return bec.rows.shown_part(shown_pairs)

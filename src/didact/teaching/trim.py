@@ -74,14 +74,14 @@ def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
     return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda said: said)
 
 
-def needs_of_cone(known: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Needs:
+def needs_of_cone(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Needs:
     """That the half-spaces of the demonstrations stay: their facets, and every equality."""
-    rows = known.rows
-    every = cover_elements(known, redundant=True)
+    rows = bec.rows
+    every = cover_elements(bec, redundant=True)
     shown = {pair for line in lines for pair in line}
     pairs, stated = every.stating_pairs
     numbers = np.unique(stated[np.isin(pairs, sorted(shown))])
-    weights = rows.balanced_weights(known.parts[0].task.weights)
+    weights = rows.balanced_weights(bec.parts[0].task.weights)
     if not len(numbers) or not np.any(weights):
         return needs_of(every)
     if not all_hold(rows.balanced[numbers], weights):
@@ -91,7 +91,7 @@ def needs_of_cone(known: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Ne
     element[numbers] = np.where(found.facet_of >= 0, found.facet_of, -1)
     equalities = numbers[found.facet_of == IS_EQUALITY]
     element[equalities] = len(found.facets) + np.arange(len(equalities))
-    kept = Elements(known, element, len(found.facets) + len(equalities))
+    kept = Elements(bec, element, len(found.facets) + len(equalities))
     return replace(needs_of(kept), closure=lambda said: said)
 
 
@@ -229,7 +229,7 @@ def trimmed(
     """
     begin = [offer.part.first + s for offer in offers for s in offer.starts.tolist()]
     starts = frozenset(begin if cuts_beginnings else ())
-    added = _lines(as_candidates(problem.known, extra)) if extra else []
+    added = _lines(as_candidates(problem.bec, extra)) if extra else []
     whole = [*_lines(problem.candidates, numbers), *added]
 
     def cut(needs: Needs, *, swaps: bool = False) -> tuple[Demonstration, ...]:
@@ -239,8 +239,8 @@ def trimmed(
     if planners_lose:
         return cut(needs_of_pairs(whole))
     is_complete = problem.covered_by(numbers) == problem.elements.everything
-    needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.known, whole)
-    parts = problem.known.parts
+    needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.bec, whole)
+    parts = problem.bec.parts
     if not all_closed(parts, _shown(problem.candidates, whole)):
         return cut(needs, swaps=is_complete)
     kept = _followed(problem, cut(needs))
@@ -262,7 +262,7 @@ def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:
     """The pairs that closure asks for once these demonstrations are shown."""
     width = problem.candidates.n_actions
     followed: set[int] = set()
-    for part in problem.known.parts:
+    for part in problem.bec.parts:
         mdp = part.task.mdp
         shown = demonstrated_pairs(mdp, part.own(kept))
         asked = reachable_pairs(mdp, part.plan.optimal, starts=np.asarray(shown.any(axis=1)))

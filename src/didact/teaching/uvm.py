@@ -62,7 +62,7 @@ def minimise_uncertainty(
         raise InvalidParameter(f"threshold must be a number; it is {shown(threshold)}")
     offsets, members = problem.stated
     found = minimise_volume(
-        problem.known.rows.normals,
+        problem.bec.rows.normals,
         [members[first:last] for first, last in pairwise(offsets.tolist())],
         n_samples=n_samples,
         rng=rng,

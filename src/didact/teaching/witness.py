@@ -65,15 +65,15 @@ class Judgement(NamedTuple):
 
 def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: int) -> Judgement:
     """What is known of demonstrations that cover so much: by a proof, or in floats by counting."""
-    known = elements.known
+    bec = elements.bec
     stage("proof")
-    proof = prove(known, demonstrations) if known.rows.exact is not None else None
+    proof = prove(bec, demonstrations) if bec.rows.exact is not None else None
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = _witness_of(elements, demonstrations, covered, proof)
     if witness is None:
         return Judgement(False, proof, None, None)
-    return Judgement(False, proof, witness, *_loss_with_error(known, witness))
+    return Judgement(False, proof, witness, *_loss_with_error(bec, witness))
 
 
 def _witness_of(
@@ -87,23 +87,23 @@ def _witness_of(
     if proof is not None:
         assert proof.witness is not None
         return _scaled(proof.witness)
-    rows = elements.known.rows
-    stated = rows.stated_by(shown_pairs(elements.known.parts, demonstrations))
+    rows = elements.bec.rows
+    stated = rows.stated_by(shown_pairs(elements.bec.parts, demonstrations))
     nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
     away = -rows.unbalanced_weights(nearest.residual)
     return _in_decimals(away) if away.any() else None
 
 
-def worst_loss(known: EquivalenceClass, witness: Sequence[Fraction]) -> float:
+def worst_loss(bec: EquivalenceClass, witness: Sequence[Fraction]) -> float:
     """What a learner that takes these weights may lose: in a family where it loses most."""
-    return _loss_with_error(known, witness)[0]
+    return _loss_with_error(bec, witness)[0]
 
 
-def _loss_with_error(known: EquivalenceClass, witness: Sequence[Fraction]) -> tuple[float, float]:
+def _loss_with_error(bec: EquivalenceClass, witness: Sequence[Fraction]) -> tuple[float, float]:
     """The same, and how far it can be from the true one."""
     found = [
         evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan)
-        for part in known.parts
+        for part in bec.parts
     ]
     return max((each.worst_policy_loss, each.error_bound) for each in found)
 
@@ -222,16 +222,16 @@ def _in_decimals(away: Floats) -> Weights:
 
 def facet_records(coverage: Coverage) -> tuple[Mapping[str, Any], ...]:
     """Every facet and equality: normal, statement, words, and the first item that covers it."""
-    known, elements = coverage.elements.known, coverage.elements
-    exact, records = known.rows.exact, []
+    bec, elements = coverage.elements.bec, coverage.elements
+    exact, records = bec.rows.exact, []
     for element in range(elements.n_elements):
         row = elements.row_of(element)
-        normal = known.rows.normals[row].tolist() if exact is None else number_texts(exact[row])
+        normal = bec.rows.normals[row].tolist() if exact is None else number_texts(exact[row])
         record = {
             "normal": normal,
-            "equality": row in known.cone.equalities,
-            "statement": list(known.statement_of(row)),
-            "words": known.words_of(row),
+            "equality": row in bec.cone.equalities,
+            "statement": list(bec.statement_of(row)),
+            "words": bec.words_of(row),
             "covered_by": coverage.first_to_cover(element),
         }
         records.append(record)
@@ -242,11 +242,11 @@ def missing_elements(
     elements: Elements, covered: int, reason_of: Callable[[int], str]
 ) -> tuple[Missing, ...]:
     """The elements that are not covered: who would state each, in words, and why it is open."""
-    known, found = elements.known, []
+    bec, found = elements.bec, []
     for element in elements.within(elements.everything & ~covered):
         row = elements.row_of(element)
-        *member, state, action, other = known.statement_of(row)
-        reason, words = reason_of(element), known.words_of(row)
+        *member, state, action, other = bec.statement_of(row)
+        reason, words = reason_of(element), bec.words_of(row)
         found.append(Missing(state, action, other, reason, words, *member))
     return tuple(found)
 

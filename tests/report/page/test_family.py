@@ -32,15 +32,13 @@ def test_every_lesson_is_on_it(found):
 def test_the_worst_learner_fits_and_its_mistakes_are_those_told(found):
     page = frontier_page(found)
     rough = found.points[0]
-    known = rough.lesson.known
-    rows = known.rows.normals[
-        known.rows.stated_by(shown_pairs(known.parts, rough.lesson.demonstrations))
-    ]
+    bec = rough.lesson.bec
+    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, rough.lesson.demonstrations))]
     weights = np.array(rough.weights)
     assert (rows @ weights >= -1e-9 * np.linalg.norm(weights)).all()
     assert 0.0 < rough.worst <= rough.lesson.loss_bound + 1e-9
-    optimal = solve(known.task.mdp, weights + 1e-7 * known.task.weights).optimal
-    wrong = int((~(optimal & known.plan.optimal).any(axis=1) & optimal.any(axis=1)).sum())
+    optimal = solve(bec.task.mdp, weights + 1e-7 * bec.task.weights).optimal
+    wrong = int((~(optimal & bec.plan.optimal).any(axis=1) & optimal.any(axis=1)).sum())
     assert wrong >= 1
     assert page.count("The worst learner goes wrong") == sum(
         point.weights is not None for point in found.points

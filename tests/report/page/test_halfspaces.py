@@ -45,8 +45,8 @@ def test_a_narrow_class_is_stretched_and_says_so():
 def test_a_slice_lies_around_the_true_weights():
     """The star is in the middle, the numbers at the sides are the reach away from it."""
     task = make("chain")
-    known, lesson = equivalence_class(task), teach(task)
-    shown = half_space_picture(known, lesson.demonstrations, pair=(0, 1))
+    bec, lesson = equivalence_class(task), teach(task)
+    shown = half_space_picture(bec, lesson.demonstrations, pair=(0, 1))
     assert isinstance(shown, SlicePicture)
     assert [sum(part) / 10 for part in zip(*shown.star, strict=True)] == [160, 160]
     assert len(shown.regions) == len(lesson.demonstrations) + 1
@@ -124,22 +124,22 @@ def in_hull(point, corners) -> bool:
 @pytest.mark.parametrize("name", ["uvm-failure", "chain", "ball-sorting", "garnet"])
 def test_regions_hold_exactly_the_rewards_that_fit(name):
     task = make(name)
-    known = equivalence_class(task)
-    lesson = teach(task, known=known)
+    bec = equivalence_class(task)
+    lesson = teach(task, bec=bec)
     weights = task.true_weights.fractions()
     shown = lesson.demonstrations
-    for pair in likely_pairs(known, 4):
-        cut = slice_of(known, shown, pair)
+    for pair in likely_pairs(bec, 4):
+        cut = slice_of(bec, shown, pair)
         assert len(cut.regions) == len(shown) + 1
         for n, region in enumerate(cut.regions):
-            stated = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[:n]))
+            stated = bec.rows.stated_by(demonstrated_pairs(task.mdp, shown[:n]))
             for a in range(-3, 4):
                 for b in range(-3, 4):
                     offset = cut.reach * Fraction(a, 4), cut.reach * Fraction(b, 4)
                     other = list(weights)
                     other[pair[0]] += offset[0]
                     other[pair[1]] += offset[1]
-                    rows = [known.rows.exact[row] for row in stated]
+                    rows = [bec.rows.exact[row] for row in stated]
                     fits = all(sum(n * w for n, w in zip(r, other, strict=True)) >= 0 for r in rows)
                     assert in_hull(offset, list(region)) == fits
         assert sorted(set(cut.regions[-1])) == sorted(set(cut.goal)), "a complete lesson cuts all"
@@ -147,9 +147,9 @@ def test_regions_hold_exactly_the_rewards_that_fit(name):
 
 def test_a_slice_shows_the_class_with_three_fifths_of_air_around_it():
     task = make("garnet")
-    known = equivalence_class(task)
-    for pair in likely_pairs(known, 4):
-        cut = slice_of(known, [], pair)
+    bec = equivalence_class(task)
+    for pair in likely_pairs(bec, 4):
+        cut = slice_of(bec, [], pair)
         extent = max(abs(x) for corner in cut.goal for x in corner)
         assert cut.reach == extent * Fraction(8, 5)
 

@@ -42,7 +42,7 @@ def world(name: str) -> Task:
 @pytest.mark.parametrize("budget", [None, 1])
 def test_pages_hold_together_and_tell_every_step(name, budget):
     task = world(name)
-    lesson = teach(task, budget=budget, known=known_of(name))
+    lesson = teach(task, budget=budget, bec=known_of(name))
     page = lesson_page(task, lesson, command=f"didact explain '{HOSTILE}'")
     reader = read(page)
     assert len(page) < 400_000
@@ -63,25 +63,25 @@ def test_pages_hold_together_and_tell_every_step(name, budget):
 @settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
 def test_any_task_has_a_page(task):
     """Ties, terminals, restricted starts, degenerate features: all of it can be drawn."""
-    known = equivalence_class(task)
-    lesson = teach(task, known=known)
-    read(lesson_page(task, lesson, known=known))
+    bec = equivalence_class(task)
+    lesson = teach(task, bec=bec)
+    read(lesson_page(task, lesson, bec=bec))
     read_fragment(task_fragment(task))
 
 
 @given(tasks())
 @settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
 def test_the_facts_are_true(task):
-    known = equivalence_class(task, arithmetic="exact")
-    lesson = teach(task, known=known)
-    facts = gather(task, lesson, known)
-    exact, shown = known.rows.exact, lesson.demonstrations
+    bec = equivalence_class(task, arithmetic="exact")
+    lesson = teach(task, bec=bec)
+    facts = gather(task, lesson, bec)
+    exact, shown = bec.rows.exact, lesson.demonstrations
     for said in facts.said:
         if said.step is not None:
             state, action = shown[said.demonstration][said.step]
             rows = demonstrated_pairs(task.mdp, [[(state, action)]])
-            members = facets_with(known, said.statement)
-            assert set(known.rows.stated_by(rows).tolist()) & members
+            members = facets_with(bec, said.statement)
+            assert set(bec.rows.stated_by(rows).tolist()) & members
     assert facts.n_covered == len(facts.said) - len(lesson.uncovered)
     for i, belief in enumerate(facts.ruled_out):
         gained = facts.curve[i + 1].covered - facts.curve[i].covered
@@ -89,11 +89,11 @@ def test_the_facts_are_true(task):
         assert (belief is not None) == (gained > 0)
         if belief is None:
             continue
-        before = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[:i]))
-        after = known.rows.stated_by(demonstrated_pairs(task.mdp, shown[: i + 1]))
+        before = bec.rows.stated_by(demonstrated_pairs(task.mdp, shown[:i]))
+        after = bec.rows.stated_by(demonstrated_pairs(task.mdp, shown[: i + 1]))
         assert all(dot(exact[row], belief.weights) >= 0 for row in before)
         assert any(dot(exact[row], belief.weights) < 0 for row in after)
-        worst = evaluate(task, list(belief.weights), plan=known.plan).worst_policy_loss
+        worst = evaluate(task, list(belief.weights), plan=bec.plan).worst_policy_loss
         assert belief.loss == pytest.approx(worst, rel=1e-6, abs=1e-9)
     losses = [point.loss for point in facts.curve]
     assert losses == sorted(losses, reverse=True)
@@ -104,7 +104,7 @@ def test_the_facts_are_true(task):
 def test_the_largest_loss_found_never_rises(name):
     """What fits more demonstrations fits fewer of them too."""
     task = world(name)
-    facts = gather(task, teach(task, known=known_of(name)))
+    facts = gather(task, teach(task, bec=known_of(name)))
     losses = [point.loss for point in facts.curve]
     found = [0.0 if belief is None else belief.loss for belief in facts.ruled_out]
     opposite = evaluate(task, (-task.weights).tolist()).worst_policy_loss
@@ -114,11 +114,11 @@ def test_the_largest_loss_found_never_rises(name):
     assert len(losses) > 3
 
 
-def facets_with(known, statement) -> set[int]:
+def facets_with(bec, statement) -> set[int]:
     """The rows of the facet or equality whose first row a statement names."""
-    places = (known.rows.statements == np.array(statement)).all(axis=1)
-    row = int(known.rows.number[np.flatnonzero(places)[0]])
-    return next((set(f) for f in known.cone.facets if row in f), {row})
+    places = (bec.rows.statements == np.array(statement)).all(axis=1)
+    row = int(bec.rows.number[np.flatnonzero(places)[0]])
+    return next((set(f) for f in bec.cone.facets if row in f), {row})
 
 
 def dot(left, right) -> Fraction:
@@ -138,14 +138,14 @@ def dot(left, right) -> Fraction:
 def test_the_verdict_stands_in_one_line(name, verdict):
     task = world(name)
     horizon = 1 if name == "two-choices" else None
-    lesson = teach(task, horizon=horizon, trim=False, known=known_of(name))
+    lesson = teach(task, horizon=horizon, trim=False, bec=known_of(name))
     assert verdict_words(gather(task, lesson)) == verdict
     assert f'<p class="verdict">{verdict}</p>' in lesson_page(task, lesson)
 
 
 def test_taxi_says_why_one_is_enough():
     task = world("taxi")
-    page = lesson_page(task, teach(task, known=known_of("taxi")))
+    page = lesson_page(task, teach(task, bec=known_of("taxi")))
     assert (
         "The policy chooses in 400 situations. Each choice against each other action says "
         "something about the reward: 2,800 comparisons, 19 different statements. All of them "
@@ -213,7 +213,7 @@ def test_another_tasks_lesson_is_refused():
 def test_another_tasks_class_is_refused():
     task, other = make("six-cell"), make("six-cell")
     with pytest.raises(InvalidParameter, match="the class of this very task"):
-        lesson_page(task, teach(task), known=equivalence_class(other))
+        lesson_page(task, teach(task), bec=equivalence_class(other))
 
 
 def test_a_page_is_written_whole(tmp_path):

@@ -117,9 +117,9 @@ def test_what_is_shown_holds_for_the_reward(weights, data):
 
 def test_the_six_cells_in_plain_words():
     task = make("six-cell")
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     lines = [
-        shown_words(task, known.rows.exact[row], equality=False) for row in known.cone.facet_rows()
+        shown_words(task, bec.rows.exact[row], equality=False) for row in bec.cone.facet_rows()
     ]
     assert "It would rather take two steps on white than one step on grey." in lines
     assert wishes(task)[0] == "It avoids, the worst first: a step on grey, a step on white."

@@ -46,7 +46,7 @@ def test_the_agent_stands_and_looks_where_the_environment_has_it(name):
 @pytest.mark.parametrize("name", ROOMS)
 def test_goal_lava_and_things_are_where_the_environment_has_them(name):
     task, env = opened(name)
-    scene = room_scene(task, lesson_of(name).known.plan)
+    scene = room_scene(task, lesson_of(name).bec.plan)
     ground = scene.ground([(0, 0, scene.rows, scene.columns)])
     signs = {(int(y // 20), int(x // 20)): kind for x, y, kind in ground.signs}
     inside = range(1, env.grid.width - 1)

@@ -46,10 +46,10 @@ def test_records_are_plain_and_repeatable(records):
 
 
 def test_critical_states_are_those_where_actions_differ_most():
-    known = didact.equivalence_class(didact.make("six-cell"))
-    values = known.plan.action_values
+    bec = didact.equivalence_class(didact.make("six-cell"))
+    values = bec.plan.action_values
     spread = values.max(axis=1) - values.mean(axis=1)
-    found = critical_states(known)
+    found = critical_states(bec)
     assert sorted(found) == [1, 2, 3, 4, 5]
     assert (np.diff(spread[found]) <= 1e-12).all()
 

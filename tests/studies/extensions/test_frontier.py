@@ -49,11 +49,11 @@ def test_the_fewest_are_those_of_teach(records):
 def test_scots_first_demonstrations_keep_to_the_bound_and_one_less_does_not(records):
     for record in records:
         task = didact.make("random-grid", size=3, n_features=3, seed=record["world"])
-        known = didact.equivalence_class(task)
-        shown = didact.teach(task, known=known, horizon=1, trim=False).demonstrations
+        bec = didact.equivalence_class(task)
+        shown = didact.teach(task, bec=bec, horizon=1, trim=False).demonstrations
         for loss in SMALL.losses:
             n = record["pairs"][str(loss)]["scot"]
-            left = [remaining_loss(known, shown[:m])[0].share for m in (n, max(n - 1, 0))]
+            left = [remaining_loss(bec, shown[:m])[0].share for m in (n, max(n - 1, 0))]
             assert left[0] <= loss + 1e-8
             assert n == 0 or left[1] > loss
 

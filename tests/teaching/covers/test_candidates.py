@@ -109,7 +109,7 @@ def test_a_budget_is_for_the_whole_family():
         ({"member_cost": {0: -1}}, "must not be negative"),
         ({"member_cost": {5: 1}}, "member_cost: member must be"),
         ({"horizon": 0}, "horizon"),
-        ({"known": 3}, "known must be an EquivalenceClass"),
+        ({"bec": 3}, "bec must be an EquivalenceClass"),
     ],
 )
 def test_what_a_family_does_not_take_is_refused_in_one_line(given, words):

@@ -476,16 +476,16 @@ def test_lessons_with_visits_are_brute_force():
     for seed, family in small_families():
         rng = np.random.default_rng(seed)
         prices = {m: int(rng.integers(0, 4)) for m in range(len(family))}
-        known = didact.equivalence_class(family)
+        bec = didact.equivalence_class(family)
         lesson = didact.teach(
-            family, teacher="exact", horizon=1, starts="all", member_cost=prices, known=known
+            family, teacher="exact", horizon=1, starts="all", member_cost=prices, bec=bec
         )
         assert lesson.is_complete
-        assert lesson.cost == lesson.lower_bound == _cheapest(known, family, prices)
+        assert lesson.cost == lesson.lower_bound == _cheapest(bec, family, prices)
         visited = {d.member for d in lesson.demonstrations}
         assert lesson.cost == len(lesson.demonstrations) + sum(prices[m] for m in visited)
-        assert didact.check(family, lesson, known=known).teaches
-        plain = didact.teach(family, teacher="exact", horizon=1, starts="all", known=known)
+        assert didact.check(family, lesson, bec=bec).teaches
+        plain = didact.teach(family, teacher="exact", horizon=1, starts="all", bec=bec)
         n_elsewhere += visited != {d.member for d in plain.demonstrations}
     assert n_elsewhere > number(2, 5), "visits often decide who shows"
 
@@ -499,17 +499,17 @@ def test_ties_alone_are_covered_with_visits():
     assert {d.member for d in lesson.demonstrations} == {1}
 
 
-def _cheapest(known, family, prices):
+def _cheapest(bec, family, prices):
     """The least cost of pairs that state every facet class and span the equalities."""
-    elements = [set(members) for members in known.cone.facets]
-    rows = known.rows
+    elements = [set(members) for members in bec.cone.facets]
+    rows = bec.rows
     pairs = {}
     for (state, action, _), row in zip(rows.statements.tolist(), rows.number, strict=True):
         if row >= 0:
             pairs.setdefault((state, action), set()).add(int(row))
-    wanted = set().union(*elements) | set(known.cone.equalities)
+    wanted = set().union(*elements) | set(bec.cone.equalities)
     useful = {pair: stated & wanted for pair, stated in pairs.items() if stated & wanted}
-    firsts = [part.first for part in known.parts]
+    firsts = [part.first for part in bec.parts]
     by_stated = {}
     for (state, action), stated in useful.items():
         member = max(m for m, first in enumerate(firsts) if first <= state)
@@ -524,7 +524,7 @@ def _cheapest(known, family, prices):
             if best is not None and total >= best:
                 continue
             shown = [[member, [pair]] for member, pair in chosen]
-            if didact.check(family, shown, known=known).teaches:
+            if didact.check(family, shown, bec=bec).teaches:
                 best = total
     return best
 

@@ -40,13 +40,13 @@ def recorded(task, rng, n):
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(0, 5))
 def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)
-    known = equivalence_class(task)
-    verdict = check(task, shown, known=known)
+    bec = equivalence_class(task)
+    verdict = check(task, shown, bec=bec)
     assert {(w.demonstration, w.step): w.exact_gap for w in verdict.wrong} == wrong
     for found in verdict.wrong:
         assert (found.state, found.action) == shown[found.demonstration][found.step]
         assert found.gap == float(found.exact_gap)
-        assert known.plan.optimal[found.state, found.better]
+        assert bec.plan.optimal[found.state, found.better]
     right = {
         (i, step): pair
         for i, demonstration in enumerate(shown)
@@ -71,16 +71,16 @@ def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(1, 5))
 def test_right_steps_teach_what_their_pairs_teach_one_by_one(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     pairs = [
         [pair]
         for i, demonstration in enumerate(shown)
         for step, pair in enumerate(demonstration)
         if (i, step) not in wrong
     ]
-    verdict, direct = check(task, shown, known=known), check(task, pairs, known=known)
+    verdict, direct = check(task, shown, bec=bec), check(task, pairs, bec=bec)
     assert verdict.right_teaches == direct.teaches
-    assert verdict.right_teaches == demonstration_class(known, pairs).equals(known.cone)
+    assert verdict.right_teaches == demonstration_class(bec, pairs).equals(bec.cone)
     assert verdict.teaches == (direct.teaches and not wrong)
     for name in ("witness", "loss", "missing", "closed", "n_open", "arithmetic"):
         assert getattr(verdict, name) == getattr(direct, name)
@@ -94,15 +94,15 @@ def test_segments_of_a_recording_by_hand():
     """Down, left, left, up around the grey cell is right; walking over it is not."""
     task = make("six-cell")
     shown = [Demonstration([(2, 2), (1, 2)]), Demonstration([(2, 1), (5, 0), (2, 1), (5, 2)])]
-    known = equivalence_class(task)
-    assert right_segments(known, shown, [7, 9]) == (
+    bec = equivalence_class(task)
+    assert right_segments(bec, shown, [7, 9]) == (
         Segment(7, 1, Demonstration([(1, 2)])),
         Segment(9, 0, Demonstration([(2, 1)])),
         Segment(9, 2, Demonstration([(2, 1), (5, 2)])),
     )
     whole = Demonstration([(2, 1), (5, 2)])
-    assert right_segments(known, [whole])[0].shown is whole
-    verdict = check(task, shown, known=known)
+    assert right_segments(bec, [whole])[0].shown is whole
+    verdict = check(task, shown, bec=bec)
     assert [(w.demonstration, w.step, w.better) for w in verdict.wrong] == [(0, 0, 1), (1, 1, 2)]
     assert repr(verdict).startswith("Verdict(does not teach: ")
     told = verdict.to_dict()

@@ -18,30 +18,30 @@ from tests.test_proofcheck import Solved, cone_multipliers
 SEEDS = [seed for seed in range(60) if 0 < didact.equivalence_class(world(seed)).rows.n_rows <= 8]
 
 
-def said_by(known, solved, item):
+def said_by(bec, solved, item):
     """The directions that an item states, by an exact solver of the tests' own for pairs."""
     if isinstance(item, didact.Demonstration):
         return set(solved.demonstrated_rows([[list(pair) for pair in item]]))
-    return {direction(row) for row in item_differences(known, item)} - {
-        (0,) * known.rows.normals.shape[1]
+    return {direction(row) for row in item_differences(bec, item)} - {
+        (0,) * bec.rows.normals.shape[1]
     }
 
 
-def cheapest(known, prices):
+def cheapest(bec, prices):
     """The least price of single steps and comparisons that imply every row, by trying all."""
-    solved = Solved(task_document(known.task))
-    reached = didact.reachable_states(known.task.mdp)
+    solved = Solved(task_document(bec.task))
+    reached = didact.reachable_states(bec.task.mdp)
     items = {}
     for s in solved.live:
         if not reached[s]:
             continue
         for a in solved.optimal[s]:
             if "demonstrations" in prices:
-                rows = frozenset(said_by(known, solved, didact.Demonstration([(s, a)])))
+                rows = frozenset(said_by(bec, solved, didact.Demonstration([(s, a)])))
                 items[rows] = min(items.get(rows, 99), prices["demonstrations"])
-            for b in set(range(known.task.mdp.n_actions)) - {a}:
+            for b in set(range(bec.task.mdp.n_actions)) - {a}:
                 if "comparisons" in prices:
-                    rows = frozenset(said_by(known, solved, didact.Comparison(s, a, b)))
+                    rows = frozenset(said_by(bec, solved, didact.Comparison(s, a, b)))
                     items[rows] = min(items.get(rows, 99), prices["comparisons"])
     useful = [(rows, price) for rows, price in items.items() if rows]
     wanted = list(solved.policy_rows("reachable"))
@@ -62,30 +62,30 @@ def cheapest(known, prices):
 @pytest.mark.parametrize("seed", SEEDS[:14])
 def test_no_mix_is_cheaper(seed):
     task, rng = world(seed), random.Random(seed)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     prices = {
         "demonstrations": Fraction(rng.choice(["1", "2", "3/2"])),
         "comparisons": Fraction(rng.choice(["1", "2", "1/2"])),
     }
     lesson = didact.teach_mixed(
-        task, feedback=list(prices), cost=prices, horizon=1, starts="all", known=known
+        task, feedback=list(prices), cost=prices, horizon=1, starts="all", bec=bec
     )
     assert lesson.is_complete
     assert lesson.is_fewest
-    assert lesson.cost == cheapest(known, prices)
-    assert didact.check(task, lesson, known=known).teaches
+    assert lesson.cost == cheapest(bec, prices)
+    assert didact.check(task, lesson, bec=bec).teaches
 
 
 @pytest.mark.parametrize("seed", chunks(8, 30))
 def test_more_kinds_never_make_a_lesson_dearer(seed):
     task = world(seed)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     kinds = ("demonstrations", "comparisons", ("preferences", "corrections")[seed % 2], "rankings")
     found = {}
     for size in (1, 2, 4):
         for chosen in itertools.combinations(kinds, size):
-            lesson = didact.teach_mixed(task, feedback=chosen, horizon=1, starts="all", known=known)
-            assert lesson.is_complete == didact.check(task, lesson, known=known).teaches
+            lesson = didact.teach_mixed(task, feedback=chosen, horizon=1, starts="all", bec=bec)
+            assert lesson.is_complete == didact.check(task, lesson, bec=bec).teaches
             found[frozenset(chosen)] = lesson
     for few, many in itertools.permutations(found, 2):
         if few < many and found[few].is_complete:
@@ -95,18 +95,16 @@ def test_more_kinds_never_make_a_lesson_dearer(seed):
 
 def test_rankings_say_ties_and_what_is_worse_at_once():
     task = didact.make("uvm-failure")
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     prices = {"preferences": "1/2", "rankings": 1}
-    pairs = didact.teach_mixed(
-        task, feedback=["preferences"], cost={"preferences": "1/2"}, known=known
-    )
-    ranked = didact.teach_mixed(task, feedback=["rankings"], known=known)
+    pairs = didact.teach_mixed(task, feedback=["preferences"], cost={"preferences": "1/2"}, bec=bec)
+    ranked = didact.teach_mixed(task, feedback=["rankings"], bec=bec)
     assert ranked.is_complete
     assert all(isinstance(item, didact.Ranking) for item in ranked.items)
     assert ranked.is_fewest
     assert len(ranked.items) < len(pairs.items)
     assert max(len(item.ways) for item in ranked.items) > 2
-    both = didact.teach_mixed(task, feedback=list(prices), cost=prices, known=known)
+    both = didact.teach_mixed(task, feedback=list(prices), cost=prices, bec=bec)
     assert both.cost <= min(pairs.cost, ranked.cost)
 
 

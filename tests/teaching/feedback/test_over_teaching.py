@@ -12,55 +12,55 @@ from didact.teaching.feedback.halfspaces import item_differences, margin
 from didact.teaching.feedback.over_teaching import _corners, fewest_halfspaces
 
 
-def smallest_facet_margin(known) -> Fraction:
+def smallest_facet_margin(bec) -> Fraction:
     """The least that some action of a facet's rows costs under the true weights, of all facets."""
-    plan = known.plan
+    plan = bec.plan
     found = []
-    for facet in known.cone.facets:
-        hit = np.isin(known.rows.number, list(facet))
+    for facet in bec.cone.facets:
+        hit = np.isin(bec.rows.number, list(facet))
         worths = [
             plan.action_values[s, a] - plan.action_values[s, b]
-            for s, a, b in known.rows.statements[hit].tolist()
+            for s, a, b in bec.rows.statements[hit].tolist()
         ]
         found.append(max(worths))
     return min(found)
 
 
-def require_few_and_true(task, known, lesson) -> None:
+def require_few_and_true(task, bec, lesson) -> None:
     assert lesson.is_complete
     assert all(isinstance(item, Preference) for item in lesson.items)
-    verdict = didact.check(task, list(lesson.items), known=known)
+    verdict = didact.check(task, list(lesson.items), bec=bec)
     assert verdict.teaches
-    margins = [margin(known, item_differences(known, item)[0]) for item in lesson.items]
+    margins = [margin(bec, item_differences(bec, item)[0]) for item in lesson.items]
     assert min(margins) > 0
     assert lesson.hardest == verdict.hardest == min(margins)
-    assert float(lesson.hardest) <= smallest_facet_margin(known) + 1e-12
+    assert float(lesson.hardest) <= smallest_facet_margin(bec) + 1e-12
 
 
 @pytest.mark.parametrize("seed", [3, pytest.param(2, marks=pytest.mark.slow)])
 def test_as_many_near_ties_as_the_rank_are_enough(seed):
     task = didact.make("random-grid", size=5, n_features=4, seed=seed)
-    known = didact.equivalence_class(task)
-    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], known=known)
+    bec = didact.equivalence_class(task)
+    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], bec=bec)
     lesson = didact.teach_mixed(
-        task, feedback=["comparisons", "preferences"], over_teach=True, known=known
+        task, feedback=["comparisons", "preferences"], over_teach=True, bec=bec
     )
-    require_few_and_true(task, known, lesson)
-    assert len(lesson.items) == known.cone.rank == lesson.lower_bound < len(usual.items)
+    require_few_and_true(task, bec, lesson)
+    assert len(lesson.items) == bec.cone.rank == lesson.lower_bound < len(usual.items)
     assert not lesson.is_fewest  # no certificate allows rows outside of the class
     assert lesson.hardest < usual.hardest
     assert "narrows" in " ".join(map(lesson.why, range(len(lesson.items))))
-    assert sum(lesson.gains) == known.cone.n_facets
+    assert sum(lesson.gains) == bec.cone.n_facets
 
 
 def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays_or_it_is_refused():
     task = didact.make("random-grid", size=4, n_features=4, seed=0)
-    known = didact.equivalence_class(task)
-    usual = didact.teach_mixed(task, feedback=["preferences"], known=known)
+    bec = didact.equivalence_class(task)
+    usual = didact.teach_mixed(task, feedback=["preferences"], bec=bec)
     for least in ("1e-6", usual.hardest / 2, usual.hardest, 2 * usual.hardest, 1, 5):
         options = {"feedback": ["preferences"], "over_teach": True, "margin": least}
         try:
-            lesson = didact.teach_mixed(task, **options, known=known)
+            lesson = didact.teach_mixed(task, **options, bec=bec)
         except Unsupported:
             assert Fraction(least) > usual.hardest
             continue
@@ -68,7 +68,7 @@ def test_margins_are_kept_and_where_none_is_found_the_usual_lesson_stays_or_it_i
         if lesson.items == usual.items:  # the bound is on any half-spaces, and is not reached
             assert not lesson.is_fewest
     with pytest.raises(Unsupported, match="the usual one rests on a difference of"):
-        didact.teach_mixed(task, **{**options, "margin": 5}, known=known)
+        didact.teach_mixed(task, **{**options, "margin": 5}, bec=bec)
 
 
 def test_what_cannot_be_over_taught_is_refused():
@@ -87,14 +87,14 @@ def test_what_cannot_be_over_taught_is_refused():
 def test_over_teaching_never_costs_more(name):
     """Also with ties, which need their own items, and where trajectories end."""
     task = didact.make(name)
-    known = didact.equivalence_class(task)
-    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], known=known)
+    bec = didact.equivalence_class(task)
+    usual = didact.teach_mixed(task, feedback=["comparisons", "preferences"], bec=bec)
     lesson = didact.teach_mixed(
-        task, feedback=["comparisons", "preferences"], over_teach=True, known=known
+        task, feedback=["comparisons", "preferences"], over_teach=True, bec=bec
     )
     assert lesson.cost <= usual.cost
-    assert lesson.cost >= lesson.lower_bound == fewest_halfspaces(known)
-    assert didact.check(task, list(lesson.items), known=known).teaches
+    assert lesson.cost >= lesson.lower_bound == fewest_halfspaces(bec)
+    assert didact.check(task, list(lesson.items), bec=bec).teaches
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 7])
@@ -110,7 +110,7 @@ def test_corners_sum_to_nothing_and_are_equally_far(d):
 def test_seven_near_ties_teach_grids_of_eight_features(seed):
     """9x9, k = 8: as many as the rank in 8 of 8 worlds."""
     task = didact.make("random-grid", size=9, n_features=8, seed=seed)
-    known = didact.equivalence_class(task)
-    lesson = didact.teach_mixed(task, feedback=["preferences"], over_teach=True, known=known)
-    require_few_and_true(task, known, lesson)
-    assert len(lesson.items) == 7 == known.cone.rank
+    bec = didact.equivalence_class(task)
+    lesson = didact.teach_mixed(task, feedback=["preferences"], over_teach=True, bec=bec)
+    require_few_and_true(task, bec, lesson)
+    assert len(lesson.items) == 7 == bec.cone.rank

@@ -128,9 +128,9 @@ def least_cost(task, said, costs):
 def test_the_exact_method_is_brute_force(data, seed):
     """Right steps, and comparisons of any two actions, of which there is one at least."""
     task = didact.make("random-grid", size=2, n_features=2 + seed % 2, seed=seed)
-    known = didact.equivalence_class(task, arithmetic="exact")
-    values = known.plan.action_values
-    offered = [Demonstration([(s, a)]) for s in range(4) for a in known.plan.optimal_actions(s)]
+    bec = didact.equivalence_class(task, arithmetic="exact")
+    values = bec.plan.action_values
+    offered = [Demonstration([(s, a)]) for s in range(4) for a in bec.plan.optimal_actions(s)]
     offered += [
         Comparison(s, a, b)
         for s, (a, b) in product(range(4), permutations(range(4), 2))

@@ -20,22 +20,22 @@ from tests.decisions import decisions
 from tests.effort import chunks, number
 
 
-def rows_of(known, pairs):
-    shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in pairs])
-    return known.rows.normals[known.rows.stated_by(shown)]
+def rows_of(bec, pairs):
+    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    return bec.rows.normals[bec.rows.stated_by(shown)]
 
 
 @pytest.mark.parametrize("seed", chunks(3, 12))
 def test_the_worst_cell_is_the_worst_of_all_policies_that_fit(seed):
     rng = np.random.default_rng(seed)
     task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
-    known = didact.equivalence_class(task)
-    fan = fan_of(known)
+    bec = didact.equivalence_class(task)
+    fan = fan_of(bec)
     counts, losses = counts_and_losses(task)
-    optimal = np.argwhere(known.plan.optimal)
+    optimal = np.argwhere(bec.plan.optimal)
     for size in range(4):
         pairs = [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:size]]
-        rows = rows_of(known, pairs)
+        rows = rows_of(bec, pairs)
         found = worst_cell(region_of(fan, rows))
         assert found.is_proved
         worst = 0.0 if found.worst is None else found.worst.loss
@@ -45,11 +45,11 @@ def test_the_worst_cell_is_the_worst_of_all_policies_that_fit(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_draw_loses_more_and_the_worst_fits(seed):
     task = didact.make("random-grid", size=4, n_features=4, seed=seed)
-    known = didact.equivalence_class(task)
-    fan = fan_of(known)
-    optimal = np.argwhere(known.plan.optimal)
+    bec = didact.equivalence_class(task)
+    fan = fan_of(bec)
+    optimal = np.argwhere(bec.plan.optimal)
     rng = np.random.default_rng(seed)
-    rows = rows_of(known, [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:3]])
+    rows = rows_of(bec, [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:3]])
     found = worst_cell(region_of(fan, rows))
     assert found.is_proved
     drawn = rng.standard_normal((number(4000, 20000), 4))
@@ -58,14 +58,14 @@ def test_no_draw_loses_more_and_the_worst_fits(seed):
     weights = found.worst.weights
     assert not len(rows) or (rows @ weights).min() > -1e-9
     plan = solve(task.mdp, weights + 1e-7 * fan.truth)
-    loss = evaluate(task, plan, plan=known.plan).policy_loss
+    loss = evaluate(task, plan, plan=bec.plan).policy_loss
     assert loss == pytest.approx(found.worst.loss, abs=1e-9)
 
 
 def test_a_walk_stops_at_enough_and_can_be_cut_short():
     task = didact.make("random-grid", size=4, n_features=4, seed=1)
-    known = didact.equivalence_class(task)
-    region = region_of(fan_of(known), rows_of(known, [tuple(np.argwhere(known.plan.optimal)[0])]))
+    bec = didact.equivalence_class(task)
+    region = region_of(fan_of(bec), rows_of(bec, [tuple(np.argwhere(bec.plan.optimal)[0])]))
     whole, part = worst_cell(region), worst_cell(region, most_cells=2)
     assert not part.finished
     assert not part.is_proved
@@ -92,9 +92,9 @@ def test_renumbering_more_than_256_actions_changes_no_loss(seed):
     others = rng.sample(outcomes, len(outcomes))
     found = []
     for actions in (outcomes, others):
-        known = didact.equivalence_class(decisions([actions, shown], weights))
-        best = (1, known.plan.optimal_actions(1)[0])
-        found.append(worst_cell(region_of(fan_of(known), rows_of(known, [best]))))
+        bec = didact.equivalence_class(decisions([actions, shown], weights))
+        best = (1, bec.plan.optimal_actions(1)[0])
+        found.append(worst_cell(region_of(fan_of(bec), rows_of(bec, [best]))))
     assert all(outcome.is_proved for outcome in found)
     assert found[0].n_cells == found[1].n_cells > 20
     assert found[0].worst.loss == pytest.approx(found[1].worst.loss, abs=1e-9)
@@ -135,19 +135,19 @@ def test_what_is_called_the_worst_is_the_worst_at_every_scale():
     n_proved = {True: 0, False: 0}
     for seed in range(number(50, 3000)):
         task = extreme_world(seed)
-        known, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
-        fan = fan_of(known)
-        optimal = [tuple(pair) for pair in np.argwhere(known.plan.optimal & fan.states[:, None])]
+        bec, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
+        fan = fan_of(bec)
+        optimal = [tuple(pair) for pair in np.argwhere(bec.plan.optimal & fan.states[:, None])]
         random.Random(seed).shuffle(optimal)
         most = float(every.policies[0][0])
         for size in range(3):
-            shown = shown_pairs(known.parts, [didact.Demonstration([p]) for p in optimal[:size]])
-            stated = known.rows.stated_by(shown)
-            found = worst_cell(region_of(fan, known.rows.normals[stated]))
+            shown = shown_pairs(bec.parts, [didact.Demonstration([p]) for p in optimal[:size]])
+            stated = bec.rows.stated_by(shown)
+            found = worst_cell(region_of(fan, bec.rows.normals[stated]))
             n_proved[found.is_proved] += 1
             if found.is_proved:
                 worst = 0.0 if found.worst is None else found.worst.loss
-                true = every.most_within([known.rows.exact[row] for row in stated])
+                true = every.most_within([bec.rows.exact[row] for row in stated])
                 near = 1e-6 * max(float(true), fan.spread)
                 assert worst == pytest.approx(float(true), abs=near), (seed, optimal[:size])
         chart = affordable_cells(fan)
@@ -277,14 +277,14 @@ def brute(seed):
 
 @pytest.mark.parametrize("seed", range(16))
 def test_the_most_that_planners_lose_is_that_of_every_direction(seed):
-    known = didact.equivalence_class(model(seed))
+    bec = didact.equivalence_class(model(seed))
     optimal, losses = brute(seed)
-    chart = PolicyCells(fan_of(known))
+    chart = PolicyCells(fan_of(bec))
     assert chart.finish()
-    pairs = list(product(*map(range, known.plan.optimal.shape)))
+    pairs = list(product(*map(range, bec.plan.optimal.shape)))
     for size in range(3):
         for chosen in combinations(pairs, size):
-            shown = np.zeros_like(known.plan.optimal)
+            shown = np.zeros_like(bec.plan.optimal)
             for pair in chosen:
                 shown[pair] = True
             fits = (optimal | ~shown).all(axis=(1, 2))
@@ -298,15 +298,15 @@ def test_the_most_that_planners_lose_is_that_of_every_direction(seed):
 )
 def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
     task = didact.make("random-grid", size=size, n_features=k, seed=3, slip=slip)
-    known = didact.equivalence_class(task)
-    fan = fan_of(known)
+    bec = didact.equivalence_class(task)
+    fan = fan_of(bec)
     chart = affordable_cells(fan)
     assert chart.finish()
     rng = np.random.default_rng(0)
     drawn = fan.losses.of(rng.standard_normal((2000, fan.dimension)) @ fan.basis)
-    pairs = np.argwhere(known.plan.optimal)
+    pairs = np.argwhere(bec.plan.optimal)
     for n in (1, 2, 4, 6):
-        shown = np.zeros_like(known.plan.optimal)
+        shown = np.zeros_like(bec.plan.optimal)
         shown[tuple(rng.permutation(pairs)[:n].T)] = True
         worst = chart.worst(shown)
         fits = (drawn.optimal | ~shown).all(axis=(1, 2))
@@ -314,7 +314,7 @@ def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
         if worst.loss > 0.0:
             plan = solve(task.mdp, list(map(str, exact_weights(fan, worst))), arithmetic="exact")
             assert (plan.optimal | ~shown).all()
-            assert evaluate(task, plan, plan=known.plan).policy_loss >= worst.loss - 1e-9
+            assert evaluate(task, plan, plan=bec.plan).policy_loss >= worst.loss - 1e-9
 
 
 def test_lessons_for_planners_of_small_worlds_are_enumerated_and_lower_bounds_meet_them():
@@ -336,5 +336,5 @@ def test_a_chart_that_is_stopped_says_nothing_and_goes_on():
 
 
 def test_large_worlds_are_out_of_sight():
-    known = didact.equivalence_class(didact.make("random-grid", size=9, seed=0))
-    assert affordable_cells(fan_of(known)) is None
+    bec = didact.equivalence_class(didact.make("random-grid", size=9, seed=0))
+    assert affordable_cells(fan_of(bec)) is None

@@ -18,14 +18,14 @@ from tests.laws.test_exams import world
 from tests.laws.test_hard_models import EXTREMES, draw_task
 
 
-def fewest(task, known, bound):
+def fewest(task, bec, bound):
     """The size of the smallest set of optimal pairs whose half-spaces keep to the bound."""
     counts, losses = counts_and_losses(task)
-    pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()]
+    pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
     for size in range(len(pairs) + 1):
         for chosen in combinations(pairs, size):
-            shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in chosen])
-            rows = known.rows.normals[known.rows.stated_by(shown)]
+            shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+            rows = bec.rows.normals[bec.rows.stated_by(shown)]
             if largest_loss(counts, losses, rows) <= bound + 1e-9:
                 return size
     return None
@@ -40,20 +40,20 @@ def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
     assert lesson.loss_status == "enumerated"
     assert lesson.within.worst <= lesson.loss_bound + 1e-9
     assert lesson.lower_bound == len(lesson.demonstrations)
-    assert len(lesson.demonstrations) == fewest(task, lesson.known, lesson.loss_bound)
+    assert len(lesson.demonstrations) == fewest(task, lesson.bec, lesson.loss_bound)
 
 
 def test_witnesses_hold_in_fractions():
     task = didact.make("random-grid", size=4, n_features=4, seed=3)
     lesson = didact.teach_within(task, teacher="exact", horizon=1, loss="1%")
-    rows, losses = lesson.known.rows, Losses(task, action_gaps(lesson.known.plan))
-    pairs = [tuple(pair) for pair in np.argwhere(lesson.known.plan.optimal).tolist()]
+    rows, losses = lesson.bec.rows, Losses(task, action_gaps(lesson.bec.plan))
+    pairs = [tuple(pair) for pair in np.argwhere(lesson.bec.plan.optimal).tolist()]
     assert lesson.within.witnesses
     for witness in lesson.within.witnesses:
         plan = solve(task.mdp, list(witness.weights), arithmetic="exact")
         assert losses.among(plan.optimal) > lesson.loss_bound
         for number, pair in enumerate(pairs):
-            shown = shown_pairs(lesson.known.parts, [didact.Demonstration([pair])])
+            shown = shown_pairs(lesson.bec.parts, [didact.Demonstration([pair])])
             stated = [rows.exact[row] for row in rows.stated_by(shown)]
             fits = all(
                 sum(r * w for r, w in zip(row, witness.weights, strict=True)) >= 0 for row in stated
@@ -102,13 +102,13 @@ def test_a_closed_lesson_binds_learners_that_plan():
 
 def test_absolute_bounds_and_shares_say_the_same():
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     uniform = np.full((16, 4), 0.25)
-    spread = evaluate(task, uniform, plan=known.plan).policy_loss
-    lesson = didact.teach_within(task, known=known, horizon=1, loss="5%")
+    spread = evaluate(task, uniform, plan=bec.plan).policy_loss
+    lesson = didact.teach_within(task, bec=bec, horizon=1, loss="5%")
     assert lesson.within.spread == pytest.approx(spread)
     assert lesson.loss_bound == pytest.approx(0.05 * spread)
-    same = didact.teach_within(task, known=known, horizon=1, loss=0.05 * spread)
+    same = didact.teach_within(task, bec=bec, horizon=1, loss=0.05 * spread)
     assert same.demonstrations == lesson.demonstrations
 
 
@@ -160,8 +160,8 @@ def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough
     found = counts_and_losses(task)
 
     def left(shown):
-        rows = short.known.rows
-        stated = rows.stated_by(shown_pairs(short.known.parts, list(shown)))
+        rows = short.bec.rows
+        stated = rows.stated_by(shown_pairs(short.bec.parts, list(shown)))
         return largest_loss(*found, rows.normals[stated])
 
     others = [left(some) for some in combinations(enough.demonstrations, n - 1)]
@@ -200,10 +200,10 @@ def test_with_ties_a_lesson_goes_on_until_it_keeps_to_the_bound():
     assert lesson.within.worst <= lesson.loss_bound
 
 
-def most_lost(known, every, demonstrations):
+def most_lost(bec, every, demonstrations):
     """The largest loss of half-space learners after demonstrations, by every policy."""
-    rows = known.rows.stated_by(shown_pairs(known.parts, demonstrations)).tolist()
-    return every.most_within([known.rows.exact[row] for row in rows])
+    rows = bec.rows.stated_by(shown_pairs(bec.parts, demonstrations)).tolist()
+    return every.most_within([bec.rows.exact[row] for row in rows])
 
 
 def test_a_lesson_keeps_to_its_bound_wherever_there_is_one():
@@ -213,21 +213,21 @@ def test_a_lesson_keeps_to_its_bound_wherever_there_is_one():
         task = world(seed)
         if task.mdp.n_states > 4:
             continue
-        known, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
+        bec, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
         share = ("0%", "1%", "10%", "50%")[seed % 4]
         starts = np.flatnonzero((task.mdp.start.floats > 0) & ~task.mdp.terminal).tolist()
         try:
-            lesson = didact.teach_within(task, loss=share, known=known, **settings)
+            lesson = didact.teach_within(task, loss=share, bec=bec, **settings)
         except InvalidInput as error:
-            everything = [[(s, a)] for s in starts for a in known.plan.optimal_actions(s)]
-            lost = most_lost(known, every, list(map(didact.Demonstration, everything)))
+            everything = [[(s, a)] for s in starts for a in bec.plan.optimal_actions(s)]
+            lost = most_lost(bec, every, list(map(didact.Demonstration, everything)))
             told = str(error).split("keep the loss at ")[1].split(";")[0]
             assert lost > float(told) >= 0, seed
             continue
         n_kept += 1
         assert lesson.loss_status != "exceeded", seed
         if lesson.loss_status == "enumerated":
-            lost = most_lost(known, every, lesson.demonstrations)
+            lost = most_lost(bec, every, lesson.demonstrations)
             assert lost <= lesson.loss_bound + 1e-8 * max(1.0, lesson.within.spread), seed
     assert n_kept > 20
 

@@ -10,10 +10,10 @@ from didact.teaching.loss.region import drawn_inside, mean_loss, region_of
 
 
 def region_of_some(task, n):
-    known = didact.equivalence_class(task)
-    pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()][:n]
-    shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in pairs])
-    return region_of(fan_of(known), known.rows.normals[known.rows.stated_by(shown)])
+    bec = didact.equivalence_class(task)
+    pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()][:n]
+    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    return region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(shown)])
 
 
 @pytest.mark.parametrize(("seed", "n"), [(1, 1), (2, 2), (3, 3), (4, 0)])

@@ -24,13 +24,13 @@ from tests.effort import chunks
 @pytest.mark.parametrize("seed", [*range(8), 1588085971])
 def test_no_point_of_a_search_loses_more_than_the_worst_class(seed):
     task = didact.make("random-grid", size=3, n_features=3, seed=seed)
-    known = didact.equivalence_class(task)
-    pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()]
+    bec = didact.equivalence_class(task)
+    pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
     rng = np.random.default_rng(seed)
     for size in (1, 2, 4, len(pairs)):
         chosen = [pairs[i] for i in rng.permutation(len(pairs))[:size]]
-        shown = shown_pairs(known.parts, [didact.Demonstration([pair]) for pair in chosen])
-        region = region_of(fan_of(known), known.rows.normals[known.rows.stated_by(shown)])
+        shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+        region = region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(shown)])
         found = worst_cell(region)
         assert found.is_proved
         worst = 0.0 if found.worst is None else found.worst.loss
@@ -43,48 +43,48 @@ def test_no_point_of_a_search_loses_more_than_the_worst_class(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_half_spaces_cost_what_all_policies_say(seed):
     task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
-    known = didact.equivalence_class(task)
-    pairs = [tuple(pair) for pair in np.argwhere(known.plan.optimal).tolist()]
+    bec = didact.equivalence_class(task)
+    pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
     shown = [didact.Demonstration([pair]) for pair in pairs[:2]]
-    rows = known.rows.normals[known.rows.stated_by(shown_pairs(known.parts, shown))]
-    half, _ = remaining_loss(known, shown)
+    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, shown))]
+    half, _ = remaining_loss(bec, shown)
     assert half.status == "enumerated"
     assert half.loss == pytest.approx(largest_loss(*counts_and_losses(task), rows), abs=1e-8)
 
 
 def test_a_planners_witness_makes_what_is_shown_optimal_and_loses_it():
     task = didact.make("random-grid", size=5, n_features=4, seed=3)
-    known = didact.equivalence_class(task)
-    shown = didact.teach(task, known=known, horizon=1, budget=1).demonstrations
-    _, planner = remaining_loss(known, shown)
+    bec = didact.equivalence_class(task)
+    shown = didact.teach(task, bec=bec, horizon=1, budget=1).demonstrations
+    _, planner = remaining_loss(bec, shown)
     plan = solve(task.mdp, planner.weights)
     assert all(plan.optimal[pair] for demonstration in shown for pair in demonstration)
-    lost = Losses(task, action_gaps(known.plan)).of(np.array([planner.weights])).losses[0]
+    lost = Losses(task, action_gaps(bec.plan)).of(np.array([planner.weights])).losses[0]
     assert planner.loss == pytest.approx(lost)
     assert planner.status == "enumerated"
 
 
 def test_a_complete_lesson_costs_half_space_learners_nothing():
     task = didact.make("random-grid", size=5, n_features=4, seed=3)
-    known = didact.equivalence_class(task)
-    half, _ = remaining_loss(known, didact.teach(task, known=known).demonstrations)
+    bec = didact.equivalence_class(task)
+    half, _ = remaining_loss(bec, didact.teach(task, bec=bec).demonstrations)
     assert (half.status, half.weights) == ("enumerated", None)
     assert half.loss == pytest.approx(0.0, abs=1e-9)
 
 
-def loss_of(known, shown):
-    rows = known.rows.normals[known.rows.stated_by(shown_pairs(known.parts, list(shown)))]
-    return largest_loss(*counts_and_losses(known.task), rows)
+def loss_of(bec, shown):
+    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, list(shown)))]
+    return largest_loss(*counts_and_losses(bec.task), rows)
 
 
 @pytest.mark.parametrize("seed", chunks(1, 6))
 def test_each_prefix_loses_least_of_all_that_leave_one_out(seed):
     task = didact.make("garnet", n_states=5, n_actions=2, n_features=3, branching=2, seed=seed)
     lesson = didact.teach(task, starts="all", horizon=1, teacher="random", n=30, order="loss")
-    known, shown = lesson.known, list(lesson.demonstrations)
+    bec, shown = lesson.bec, list(lesson.demonstrations)
     assert len(shown) >= 3
     while len(shown) > 1:
-        losses = [loss_of(known, shown[:i] + shown[i + 1 :]) for i in range(len(shown))]
+        losses = [loss_of(bec, shown[:i] + shown[i + 1 :]) for i in range(len(shown))]
         assert losses[-1] == pytest.approx(min(losses), abs=1e-8)
         shown.pop()
 
@@ -106,14 +106,14 @@ def test_a_lesson_in_another_order_is_the_same_lesson():
 
 def test_prefixes_in_the_order_of_loss_lose_far_less_than_in_the_teachers():
     task = didact.make("random-grid", size=5, n_features=4, seed=2)
-    known = didact.equivalence_class(task)
+    bec = didact.equivalence_class(task)
     worst = {}
     for order in ("teacher", "loss"):
-        lesson = didact.teach(task, known=known, teacher="exact", horizon=1, order=order)
+        lesson = didact.teach(task, bec=bec, teacher="exact", horizon=1, order=order)
         halves = lesson.demonstrations[: len(lesson.demonstrations) - 2]
-        found = didact.check(task, halves, known=known)
+        found = didact.check(task, halves, bec=bec)
         assert not found.teaches
-        worst[order] = remaining_loss(known, halves)[0].loss
+        worst[order] = remaining_loss(bec, halves)[0].loss
     assert worst["loss"] <= worst["teacher"]
 
 
@@ -144,7 +144,6 @@ def test_families_have_an_order_too():
     assert set(ordered.demonstrations) == set(plain.demonstrations)
     assert ordered.is_complete
     left = [
-        remaining_loss(plain.known, lesson.demonstrations[:-1])[0].loss
-        for lesson in (ordered, plain)
+        remaining_loss(plain.bec, lesson.demonstrations[:-1])[0].loss for lesson in (ordered, plain)
     ]
     assert left[0] <= left[1] + 1e-9

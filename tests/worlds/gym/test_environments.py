@@ -49,7 +49,7 @@ def test_demonstrations_are_read_as_observations():
     walked, written = didact.from_environment(Field()), by_hand()
     classes = [(task, didact.equivalence_class(task)) for task in (walked, written)]
     shown = [[(4, 1)], [(9, 1)], [(14, 1)]]
-    verdicts = [didact.check(task, shown, known=known) for task, known in classes]
+    verdicts = [didact.check(task, shown, bec=bec) for task, bec in classes]
     assert [v.teaches for v in verdicts] == [False, False]
     assert verdicts[0].wrong == verdicts[1].wrong == ()
     assert verdicts[0].n_open == verdicts[1].n_open
@@ -57,7 +57,7 @@ def test_demonstrations_are_read_as_observations():
     for _ in range(30):
         cells = rng.integers(0, 24, size=4).tolist()
         shown = [[(cell, int(rng.integers(4)))] for cell in cells]
-        found, wanted = (didact.check(task, shown, known=known) for task, known in classes)
+        found, wanted = (didact.check(task, shown, bec=bec) for task, bec in classes)
         assert (found.teaches, found.wrong, found.n_open, found.missing) == (
             wanted.teaches,
             wanted.wrong,
@@ -81,14 +81,14 @@ def episode_of(env, policy, seed, steps=60):
 def test_taxi_episodes_are_read_as_gymnasium_recorded_them():
     env = gymnasium.make(max(id for id in gymnasium.registry if id.startswith("Taxi-v")))
     task = didact.from_gymnasium(env)
-    known = didact.equivalence_class(task)
-    best = known.plan.optimal.argmax(axis=1)
+    bec = didact.equivalence_class(task)
+    best = bec.plan.optimal.argmax(axis=1)
     for seed in range(5):
         shown = episode_of(env, lambda state: int(best[state]), seed)
         assert shown[-1][1] == 5
-        verdict = didact.check(task, [shown], known=known)
+        verdict = didact.check(task, [shown], bec=bec)
         assert verdict.wrong == ()
-        assert didact.select(task, [shown], known=known).contradicting == ()
+        assert didact.select(task, [shown], bec=bec).contradicting == ()
 
 
 def test_ends_of_observations_that_go_on_come_after_all_others():

@@ -101,15 +101,15 @@ class InformationGap:
         mdp = self.evidence.mdp
         task = Task(mdp, weights)
         found = solve(mdp, task.true_weights, arithmetic="float") if plan is None else plan
-        known = equivalence_class(task, scope=self.scope, arithmetic="float", plan=found)
-        cone = known.cone
+        bec = equivalence_class(task, scope=self.scope, arithmetic="float", plan=found)
+        cone = bec.cone
         whole = [facet[0] for facet in cone.facets] + list(cone.equalities)
         counts = float_successor_features(mdp, found.policy)
         shown, lesson = (
             _irredundant(_stated_normals(counts, *pairs), task.weights)
-            for pairs in (self._shown_pairs(), self._lesson_pairs(known))
+            for pairs in (self._shown_pairs(), self._lesson_pairs(bec))
         )
-        return shown, lesson, known.rows.normals[sorted(whole)]
+        return shown, lesson, bec.rows.normals[sorted(whole)]
 
     def _compute(self, weights: Any, plan: Plan | None = None) -> float:
         shown, lesson, reference = self.normals(weights, plan)
@@ -124,22 +124,22 @@ class InformationGap:
         place, actions = np.nonzero(self.evidence.counts)
         return self.evidence.states[place], actions
 
-    def _lesson_pairs(self, known: EquivalenceClass) -> tuple[Indices, Indices]:
+    def _lesson_pairs(self, bec: EquivalenceClass) -> tuple[Indices, Indices]:
         """What the first m demonstrations of SCOT's lesson show, m as many as were shown."""
-        mdp = known.task.mdp
+        mdp = bec.task.mdp
         assert self.horizon is not None
-        first = np.zeros_like(known.plan.optimal)
-        first[np.arange(mdp.n_states), known.plan.optimal.argmax(axis=1)] = True
+        first = np.zeros_like(bec.plan.optimal)
+        first[np.arange(mdp.n_states), bec.plan.optimal.argmax(axis=1)] = True
         candidates = candidate_demonstrations(
             mdp,
-            known.plan if self.horizon == 1 else replace(known.plan, optimal=first),
+            bec.plan if self.horizon == 1 else replace(bec.plan, optimal=first),
             starts=as_starts(mdp, None),
             horizon=self.horizon,
             rollouts=None,
             seed=0,
         )
         n_shown = len(self.evidence.demonstrations)
-        problem = Problem(cover_elements(known), candidates, [1] * len(candidates), n_shown)
+        problem = Problem(cover_elements(bec), candidates, [1] * len(candidates), n_shown)
         pairs = np.unique(candidates.pairs[list(greedy_picks(problem, problem.budget))])
         states, actions = np.divmod(pairs[pairs >= 0], mdp.n_actions)
         return states, actions

@@ -203,7 +203,7 @@ def given_demonstrations(given: Any, where: MDP | Task) -> tuple[Demonstration, 
     if isinstance(given, Recording):
         require_same_states(given.lesson, where)
         return as_demonstrations(given.read_by(where), where)
-    if getattr(given, "known", given) is None:  # a lesson from a file, which has its proof at hand
+    if getattr(given, "bec", given) is None:  # a lesson from a file, which has its proof at hand
         require_same_states({"proof": getattr(given, "proof", None)}, where)
     return as_demonstrations(only_demonstrations(given), where)
 

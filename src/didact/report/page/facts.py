@@ -80,7 +80,7 @@ class Facts:
 
     task: Task
     lesson: Lesson
-    known: EquivalenceClass
+    bec: EquivalenceClass
     said: tuple[Said, ...]
     ruled_out: tuple[BeliefFacts | None, ...]
     witness: BeliefFacts | None
@@ -89,7 +89,7 @@ class Facts:
     @property
     def n_situations(self) -> int:
         """In how many states behaviour counts."""
-        return int(scope_states(self.task.mdp, self.known.scope).sum())
+        return int(scope_states(self.task.mdp, self.bec.scope).sum())
 
     @property
     def n_covered(self) -> int:
@@ -101,37 +101,37 @@ class Facts:
         return [said for said in self.said if said.demonstration == demonstration]
 
 
-def gather(task: Task, lesson: Lesson, known: EquivalenceClass | None = None) -> Facts:
-    """The facts of a lesson for its task; known: the task's class, when it is at hand."""
+def gather(task: Task, lesson: Lesson, bec: EquivalenceClass | None = None) -> Facts:
+    """The facts of a lesson for its task; bec: the task's class, when it is at hand."""
     shown = as_demonstrations(lesson.demonstrations, task.mdp)
-    if known is None:
+    if bec is None:
         settings = lesson.settings
         scope: Scope = "all" if settings.get("scope") == "all" else "reachable"
         floats = settings.get("arithmetic") == "float"
-        known = equivalence_class(task, scope=scope, arithmetic="float" if floats else "exact")
-    if known.task.mdp is not task.mdp:
-        raise InvalidParameter("known must be the class of this very task; it is of another one")
-    demonstrated_pairs(task, shown, known.plan)
-    elements = cover_elements(known)
+        bec = equivalence_class(task, scope=scope, arithmetic="float" if floats else "exact")
+    if bec.task.mdp is not task.mdp:
+        raise InvalidParameter("bec must be the class of this very task; it is of another one")
+    demonstrated_pairs(task, shown, bec.plan)
+    elements = cover_elements(bec)
     stated = (elements.stated_elements([demonstration]) for demonstration in shown)
     covered = Coverage.of(elements, stated).after
     ruled_out = _ruled_out(elements, shown, covered)
-    witness = None if lesson.witness is None else _belief(known, lesson.witness)
+    witness = None if lesson.witness is None else _belief(bec, lesson.witness)
     if witness is not None and lesson.loss is not None:
         witness = replace(witness, loss=lesson.loss)
     return Facts(
         task=task,
         lesson=lesson,
-        known=known,
+        bec=bec,
         said=_said(elements, shown, covered),
         ruled_out=ruled_out,
         witness=witness,
-        curve=_curve(known, covered, ruled_out, witness, complete=lesson.is_complete),
+        curve=_curve(bec, covered, ruled_out, witness, complete=lesson.is_complete),
     )
 
 
 def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
-    known, n_actions = elements.known, elements.class_of_task.task.mdp.n_actions
+    bec, n_actions = elements.bec, elements.class_of_task.task.mdp.n_actions
     stating: dict[int, set[int]] = {}
     for pair, element in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
         stating.setdefault(element, set()).add(pair)
@@ -142,10 +142,10 @@ def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> t
         steps = [] if number is None else list(shown[number - 1])
         found.append(
             Said(
-                words=known.words_of(row),
+                words=bec.words_of(row),
                 row=row,
-                statement=known.rows.statement_of(row),
-                equality=row in known.cone.equalities,
+                statement=bec.rows.statement_of(row),
+                equality=row in bec.cone.equalities,
                 demonstration=None if number is None else number - 1,
                 step=next(
                     (i for i, (s, a) in enumerate(steps) if s * n_actions + a in stating[element]),
@@ -160,25 +160,23 @@ def _ruled_out(
     elements: Elements, shown: Sequence[Any], covered: Sequence[int]
 ) -> tuple[BeliefFacts | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
-    known, left = elements.class_of_task, MOST_TRIED
+    bec, left = elements.class_of_task, MOST_TRIED
     beliefs: list[BeliefFacts | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]
         first = list(elements.within(fresh))[: min(TRIED, left)]
         left -= len(first)
         rows = [elements.row_of(element) for element in first]
-        found = [_against(known, shown[:number], row) for row in rows]
-        tried = [_belief(known, weights) for weights in found if weights is not None]
+        found = [_against(bec, shown[:number], row) for row in rows]
+        tried = [_belief(bec, weights) for weights in found if weights is not None]
         beliefs.append(max(tried, key=lambda belief: belief.loss, default=None))
     return tuple(beliefs)
 
 
-def _against(
-    known: EquivalenceClass, shown: Sequence[Any], row: int
-) -> tuple[Fraction, ...] | None:
+def _against(bec: EquivalenceClass, shown: Sequence[Any], row: int) -> tuple[Fraction, ...] | None:
     """Weights that fit what is shown and break a row, the largest of them 1 or -1."""
-    rows = known.rows
-    stated = rows.stated_by(demonstrated_pairs(known.task.mdp, shown))
+    rows = bec.rows
+    stated = rows.stated_by(demonstrated_pairs(bec.task.mdp, shown))
     if rows.exact is not None:
         verdict = decide([rows.exact[i] for i in stated.tolist()], rows.exact[row])
         if not isinstance(verdict, Outside):
@@ -193,20 +191,20 @@ def _against(
     return tuple(Fraction(repr(float(x))) for x in away / np.abs(away).max())
 
 
-def _belief(known: EquivalenceClass, weights: Sequence[Fraction]) -> BeliefFacts:
-    task = known.task
-    exact = known.rows.exact is not None
+def _belief(bec: EquivalenceClass, weights: Sequence[Fraction]) -> BeliefFacts:
+    task = bec.task
+    exact = bec.rows.exact is not None
     plan = witness_plan(task.mdp, weights, "auto" if exact else "float")
-    wrong = plan.optimal & ~known.plan.optimal & scope_states(task.mdp, known.scope)[:, None]
-    return BeliefFacts(tuple(weights), _worst_loss(known, plan), wrong)
+    wrong = plan.optimal & ~bec.plan.optimal & scope_states(task.mdp, bec.scope)[:, None]
+    return BeliefFacts(tuple(weights), _worst_loss(bec, plan), wrong)
 
 
-def _worst_loss(known: EquivalenceClass, plan: Plan) -> float:
+def _worst_loss(bec: EquivalenceClass, plan: Plan) -> float:
     """The largest loss from the start of a learner that takes any actions a plan calls optimal.
 
     As `evaluate` finds it, without solving for the average over ties.
     """
-    mdp, gaps = known.task.mdp, action_gaps(known.plan)
+    mdp, gaps = bec.task.mdp, action_gaps(bec.plan)
     gaps[mdp.terminal] = 0.0
     if not gaps[plan.optimal].any():
         return 0.0
@@ -216,7 +214,7 @@ def _worst_loss(known: EquivalenceClass, plan: Plan) -> float:
 
 
 def _curve(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     covered: Sequence[int],
     ruled_out: Sequence[BeliefFacts | None],
     witness: BeliefFacts | None,
@@ -229,6 +227,6 @@ def _curve(
         belief = ruled_out[number]
         losses[number] = max(losses[number + 1], 0.0 if belief is None else belief.loss)
     if covered[0] != covered[-1] or not complete:
-        opposite = [-w for w in known.task.true_weights.fractions()]
-        losses[0] = max(losses[0], _belief(known, opposite).loss)
+        opposite = [-w for w in bec.task.true_weights.fractions()]
+        losses[0] = max(losses[0], _belief(bec, opposite).loss)
     return tuple(LessonPoint(n, bits.bit_count(), losses[n]) for n, bits in enumerate(covered))

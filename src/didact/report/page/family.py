@@ -74,19 +74,19 @@ def family_page(
     family: Family,
     lesson: Lesson,
     *,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     verified: str | None = None,
     command: str | None = None,
     layout: str = "document.html.jinja",
 ) -> str:
     """The page of a lesson for its family, as HTML.
 
-    known: the family's class, when it is at hand. verified: what the independent checker said of
+    bec: the family's class, when it is at hand. verified: what the independent checker said of
     the proof. command: the command line that makes the page. layout: the template around it,
     'piece.html.jinja' for its parts inside another page.
     """
     scope = lesson.settings.get("scope", "reachable")
-    known = equivalence_class(family, scope=scope) if known is None else known
+    bec = equivalence_class(family, scope=scope) if bec is None else bec
     used = {demonstration.member for demonstration in lesson.demonstrations}
     drawn = _drawn_members(len(family), used)
     scene = scene_of(family[0])
@@ -100,7 +100,7 @@ def family_page(
         verdict=_verdict(family, lesson, len(used)),
         is_verified=verified is not None,
         numbers=_numbers(family, lesson, len(used)),
-        members=tuple(_member(family, known.parts[m], lesson) for m in drawn),
+        members=tuple(_member(family, bec.parts[m], lesson) for m in drawn),
         n_left_out=len(family) - len(drawn),
         legend=legend(family[0], scene),
         closed=" ".join(map(_sentence, filter(None, told))),
@@ -222,16 +222,16 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
 
     layout: the template around it, 'piece.html.jinja' for its parts inside another page.
     """
-    known = found.points[0].lesson.known
-    if known is None:
+    bec = found.points[0].lesson.bec
+    if bec is None:
         raise InvalidParameter("lessons from files do not hold their task; make the frontier anew")
-    if known.is_family:
+    if bec.is_family:
         raise Unsupported(NO_PAGE)
-    scene = scene_of(known.task, known.plan)
+    scene = scene_of(bec.task, bec.plan)
     shown = [d for point in found.points for d in point.lesson.demonstrations]
     states = [state for demonstration in shown for state, _ in demonstration]
     box = None if scene is None else scene.box_around(states or [0], whole=WHOLE, most=MOST_CELLS)
-    points = [_shown(point, known, scene) for point in found.points]
+    points = [_shown(point, bec, scene) for point in found.points]
     if box is not None:
         points = [_framed(number, point, box) for number, point in enumerate(points)]
     return render(
@@ -242,16 +242,16 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
         learner=found.learner,
         scene=scene,
         ground=None if scene is None or box is None else scene.ground([box]),
-        legend=legend(known.task, scene),
+        legend=legend(bec.task, scene),
         points=points,
         version=__version__,
     )
 
 
-def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> FrontierCard:
+def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> FrontierCard:
     """A lesson in words, and what of it is drawn."""
-    lesson, mdp = point.lesson, known.task.mdp
-    astray = _astray(point, known)
+    lesson, mdp = point.lesson, bec.task.mdp
+    astray = _astray(point, bec)
     pairs = [pair for demonstration in lesson.demonstrations for pair in demonstration]
     spread = point.spread or 1.0
     worst = "nothing can be lost" if not astray else f"{100 * point.worst / spread:.3g}%"
@@ -263,14 +263,14 @@ def _shown(point: Point, known: EquivalenceClass, scene: Scene | None) -> Fronti
         + f", {counted(lesson.n_pairs, 'step')}{bound}",
         known=point.status,
         lost=f"worst found: {worst}; mean: {100 * point.mean / spread:.2g}%",
-        steps=tuple(_step(known, scene, s, a) for s, a in pairs[:MOST_MISTAKES]),
-        mistakes=tuple(_step(known, scene, s, a) for s, a in astray[:MOST_MISTAKES]),
+        steps=tuple(_step(bec, scene, s, a) for s, a in pairs[:MOST_MISTAKES]),
+        mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MOST_MISTAKES]),
         n_more=max(0, len(astray) - MOST_MISTAKES),
         frame=None,
         shown=_arrows(scene, pairs, 7.4),
         right=_arrows(
             scene,
-            ((s, a) for s, _ in astray for a in range(mdp.n_actions) if known.plan.optimal[s, a]),
+            ((s, a) for s, _ in astray for a in range(mdp.n_actions) if bec.plan.optimal[s, a]),
             6.4,
         ),
         wrong=_arrows(scene, astray, 6.4),
@@ -285,19 +285,19 @@ def _framed(number: int, point: FrontierCard, box: Box) -> FrontierCard:
     return replace(point, frame=frame)
 
 
-def _astray(point: Point, known: EquivalenceClass) -> list[tuple[int, int]]:
+def _astray(point: Point, bec: EquivalenceClass) -> list[tuple[int, int]]:
     """What the worst learner does that is wrong, as pairs, where the start can lead."""
     if point.weights is None:
         return []
-    fan = fan_of(known)
+    fan = fan_of(bec)
     policy = fan.losses.of(np.array([point.weights])).policies[0]
-    states = np.flatnonzero(fan.states & ~known.task.mdp.terminal)
-    wrong = states[~known.plan.optimal[states, policy[states]]]
+    states = np.flatnonzero(fan.states & ~bec.task.mdp.terminal)
+    wrong = states[~bec.plan.optimal[states, policy[states]]]
     return [(int(state), int(policy[state])) for state in wrong]
 
 
-def _step(known: EquivalenceClass, scene: Scene | None, state: int, action: int) -> str:
-    mdp = known.task.mdp
+def _step(bec: EquivalenceClass, scene: Scene | None, state: int, action: int) -> str:
+    mdp = bec.task.mdp
     return f"{action_words(mdp, action)} in {state_in_words(mdp, state, scene)}"
 
 

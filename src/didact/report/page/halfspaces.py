@@ -102,49 +102,49 @@ class RewardSlice:
     goal: tuple[Corner, ...]
 
 
-def likely_pairs(known: EquivalenceClass, most: int) -> list[tuple[int, int]]:
+def likely_pairs(bec: EquivalenceClass, most: int) -> list[tuple[int, int]]:
     """Pairs of features worth a picture: those whose slices have the most sides first."""
-    rows, k = known.rows, known.task.mdp.n_features
-    normals = rows.normals[defining_rows(known)]
+    rows, k = bec.rows, bec.task.mdp.n_features
+    normals = rows.normals[defining_rows(bec)]
     often = (abs(normals) > 1e-9).sum(axis=0)
     likely = sorted(range(k), key=lambda i: (-int(often[i]), i))[:MOST_CONSIDERED]
     pairs = list(combinations(sorted(likely), 2))
-    pairs.sort(key=lambda pair: (-_n_sides(known, pair), pair))
+    pairs.sort(key=lambda pair: (-_n_sides(bec, pair), pair))
     return pairs[:most]
 
 
-def defining_rows(known: EquivalenceClass) -> list[int]:
+def defining_rows(bec: EquivalenceClass) -> list[int]:
     """A row of each facet, and the equalities."""
-    return [*known.cone.facet_rows(), *known.cone.equalities]
+    return [*bec.cone.facet_rows(), *bec.cone.equalities]
 
 
-def _n_sides(known: EquivalenceClass, pair: tuple[int, int]) -> int:
-    largest = _largest(known)
-    return len(_cut_by(_cuts(known, defining_rows(known), pair, largest), square(largest), largest))
+def _n_sides(bec: EquivalenceClass, pair: tuple[int, int]) -> int:
+    largest = _largest(bec)
+    return len(_cut_by(_cuts(bec, defining_rows(bec), pair, largest), square(largest), largest))
 
 
 def slice_of(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     pair: tuple[int, int],
 ) -> RewardSlice:
     """The regions of a pair of features after each demonstration."""
-    k = known.task.mdp.n_features
+    k = bec.task.mdp.n_features
     if len(set(pair)) != 2 or not all(0 <= i < k for i in pair):
         raise InvalidParameter(
             f"pair must be two different features from 0 to {k - 1}; it is {shown_value(pair)}"
         )
-    weights = known.task.true_weights.fractions()
-    most = 2 * _largest(known)
-    goal_cuts = _cuts(known, defining_rows(known), pair, most)
+    weights = bec.task.true_weights.fractions()
+    most = 2 * _largest(bec)
+    goal_cuts = _cuts(bec, defining_rows(bec), pair, most)
     reach = _reach(goal_cuts, most)
     corners, stated = square(reach), set[int]()
     regions = []
     for n in shown_numbers(len(demonstrations)):
-        pairs = demonstrated_pairs(known.task.mdp, demonstrations[:n])
-        fresh = set(known.rows.stated_by(pairs).tolist()) - stated
+        pairs = demonstrated_pairs(bec.task.mdp, demonstrations[:n])
+        fresh = set(bec.rows.stated_by(pairs).tolist()) - stated
         stated |= fresh
-        corners = _cut_by(_cuts(known, sorted(fresh), pair, reach), corners, reach)
+        corners = _cut_by(_cuts(bec, sorted(fresh), pair, reach), corners, reach)
         regions.append(tuple(corners))
     goal = tuple(_cut_by(goal_cuts, square(reach), reach))
     return RewardSlice(pair, (weights[pair[0]], weights[pair[1]]), reach, tuple(regions), goal)
@@ -157,25 +157,25 @@ def shown_numbers(n: int) -> list[int]:
     return sorted({round(i * n / (MOST_REGIONS - 1)) for i in range(MOST_REGIONS)})
 
 
-def _largest(known: EquivalenceClass) -> Fraction:
-    weights = known.task.true_weights.fractions()
+def _largest(bec: EquivalenceClass) -> Fraction:
+    weights = bec.task.true_weights.fractions()
     return max((abs(w) for w in weights), default=Fraction(1)) or Fraction(1)
 
 
 def _cuts(
-    known: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: Fraction
+    bec: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: Fraction
 ) -> list[Cut]:
     """The rows on the slice through the true weights, as half-planes of the offsets.
 
     Rows that leave the whole square of half-width `reach` alone are left out, as floats see it.
     """
-    weights = known.task.true_weights.fractions()
+    weights = bec.task.true_weights.fractions()
     i, j = pair
     cuts: dict[Cut, None] = {}
-    for row in _near(known, rows, pair, float(reach)):
-        normal = normal_of(known, row)
+    for row in _near(bec, rows, pair, float(reach)):
+        normal = normal_of(bec, row)
         at_truth = sum((n * w for n, w in zip(normal, weights, strict=True)), Fraction(0))
-        if known.rows.exact is None and abs(at_truth) < Fraction(1, 10**9):
+        if bec.rows.exact is None and abs(at_truth) < Fraction(1, 10**9):
             at_truth = Fraction(0)
         a, b = normal[i], normal[j]
         if a or b:
@@ -185,25 +185,25 @@ def _cuts(
 
 
 def _near(
-    known: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: float
+    bec: EquivalenceClass, rows: Sequence[int], pair: tuple[int, int], reach: float
 ) -> list[int]:
     if not rows:
         return []
-    normals = known.rows.normals[list(rows)]
-    slack = normals @ known.task.weights
+    normals = bec.rows.normals[list(rows)]
+    slack = normals @ bec.task.weights
     swing = np.abs(normals[:, list(pair)]).sum(axis=1) * reach
-    near = slack <= 1.001 * swing + 1e-9 * max(1.0, float(np.abs(known.task.weights).max()))
+    near = slack <= 1.001 * swing + 1e-9 * max(1.0, float(np.abs(bec.task.weights).max()))
     return [row for row, is_near in zip(rows, near.tolist(), strict=True) if is_near]
 
 
-def normal_of(known: EquivalenceClass, row: int) -> list[Fraction]:
+def normal_of(bec: EquivalenceClass, row: int) -> list[Fraction]:
     """A row as fractions: exact, or rounded to forty binary places."""
-    if known.rows.exact is not None:
-        normal = known.rows.exact[row]
+    if bec.rows.exact is not None:
+        normal = bec.rows.exact[row]
         longest = max(map(int.bit_length, normal))  # floats have ends; directions count
         scale = 1 if longest < 900 else 1 << longest
         return [Fraction(entry, scale) for entry in normal]
-    return [Fraction(round(float(x) * 2**40), 2**40) for x in known.rows.normals[row]]
+    return [Fraction(round(float(x) * 2**40), 2**40) for x in bec.rows.normals[row]]
 
 
 def _cut_by(cuts: Sequence[Cut], corners: list[Corner], reach: Fraction) -> list[Corner]:
@@ -270,40 +270,40 @@ class PlanePicture:
 
 
 def half_space_picture(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
     pair: tuple[int, int] | None = None,
     witness: Sequence[Any] | None = None,
 ) -> SlicePicture | PlanePicture | None:
     """What the picture shows; None for a single feature, where there is nothing to draw."""
-    k = known.task.mdp.n_features
+    k = bec.task.mdp.n_features
     if k == 1:
         return None
     if k == 2:
-        return _plane(known, demonstrations, witness)
-    return _slice_picture(known, slice_of(known, demonstrations, pair or likely_pairs(known, 1)[0]))
+        return _plane(bec, demonstrations, witness)
+    return _slice_picture(bec, slice_of(bec, demonstrations, pair or likely_pairs(bec, 1)[0]))
 
 
 def half_spaces_drawn(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
     pair: tuple[int, int] | None = None,
     witness: Sequence[Any] | None = None,
 ) -> str:
     """The picture alone, as markup; for two features or more."""
-    shown = half_space_picture(known, demonstrations, pair=pair, witness=witness)
+    shown = half_space_picture(bec, demonstrations, pair=pair, witness=witness)
     return render("rewards.html.jinja", shown=shown, is_plane=isinstance(shown, PlanePicture))
 
 
-def _slice_picture(known: EquivalenceClass, cut: RewardSlice) -> SlicePicture:
+def _slice_picture(bec: EquivalenceClass, cut: RewardSlice) -> SlicePicture:
     scale = RADIUS / float(cut.reach)
 
     def at(corner: Corner) -> Place:
         return MIDDLE + float(corner[0]) * scale, MIDDLE - float(corner[1]) * scale
 
-    across, up = (known.task.mdp.feature_name(i) for i in cut.pair)
+    across, up = (bec.task.mdp.feature_name(i) for i in cut.pair)
     told = (
         f"Across: the weight of {across}; up: the weight of {up}; all other weights are "
         "the true ones. The darker, the more demonstrations a reward fits; the outlined region "
@@ -332,16 +332,16 @@ def _frame(name: str, names: tuple[str, str], told: str) -> Picture:
 
 
 def _plane(
-    known: EquivalenceClass, demonstrations: Sequence[Demonstration], witness: Sequence[Any] | None
+    bec: EquivalenceClass, demonstrations: Sequence[Demonstration], witness: Sequence[Any] | None
 ) -> PlanePicture:
     """Two features: the disc of directions, cut by each demonstration."""
-    mdp = known.task.mdp
-    goal = [normal_of(known, row) for row in defining_rows(known)]
+    mdp = bec.task.mdp
+    goal = [normal_of(bec, row) for row in defining_rows(bec)]
     stretch = stretch_of(goal)
     sectors: list[Sector] = []
     for n in shown_numbers(len(demonstrations))[1:]:
         pairs = demonstrated_pairs(mdp, demonstrations[:n])
-        stated = [normal_of(known, row) for row in known.rows.stated_by(pairs).tolist()]
+        stated = [normal_of(bec, row) for row in bec.rows.stated_by(pairs).tolist()]
         sectors += _sectors(wedge(stretched(stated, stretch)))
     across, up = (
         mdp.feature_name(i) + (f" × {amount(float(stretch[i]))}" if stretch[i] != 1 else "")
@@ -357,7 +357,7 @@ def _plane(
         names=(across, up),
         sectors=tuple(sectors),
         goal=tuple(_sectors(wedge(stretched(goal, stretch)))),
-        rays=tuple(_rays(known, witness, stretch)),
+        rays=tuple(_rays(bec, witness, stretch)),
     )
 
 
@@ -378,9 +378,9 @@ def _sector(span: Span) -> Sector:
     )
 
 
-def _rays(known: EquivalenceClass, witness: Sequence[Any] | None, stretch: Corner) -> Iterator[Ray]:
+def _rays(bec: EquivalenceClass, witness: Sequence[Any] | None, stretch: Corner) -> Iterator[Ray]:
     """The wrong reward where there is one, and the true one; nothing for a reward of zero."""
-    for weights, is_true in ((witness, False), (known.task.weights.tolist(), True)):
+    for weights, is_true in ((witness, False), (bec.task.weights.tolist(), True)):
         if weights is not None and any(float(w) for w in weights):
             x, y = (float(w) * float(s) for w, s in zip(weights, stretch, strict=True))
             yield _ray(x, y, is_true=is_true)

@@ -207,7 +207,7 @@ def lesson_page(
     task: Task,
     lesson: Lesson,
     *,
-    known: EquivalenceClass | None = None,
+    bec: EquivalenceClass | None = None,
     verified: str | None = None,
     command: str | None = None,
     story: Sequence[str] = (),
@@ -216,7 +216,7 @@ def lesson_page(
 ) -> str:
     """The page of a lesson for its task, as HTML.
 
-    known: the task's class, when it is at hand. verified: what the independent checker said of the
+    bec: the task's class, when it is at hand. verified: what the independent checker said of the
     proof. command: the command line that makes the page. story: paragraphs about where the reward
     comes from. pair: the two features of the half-space picture; by default the most telling ones.
     audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
@@ -224,7 +224,7 @@ def lesson_page(
     choice(audience, "audience", get_args(Audience))
     for_people = audience == "people"
     return _laid_out(
-        gather(task, lesson, known),
+        gather(task, lesson, bec),
         layout="document.html.jinja",
         verified=verified,
         code=python_command(lesson) if command is None else command,
@@ -250,7 +250,7 @@ def _laid_out(
     for_people: bool = False,
 ) -> str:
     task, lesson = facts.task, facts.lesson
-    scene = scene_of(task, facts.known.plan)
+    scene = scene_of(task, facts.bec.plan)
     shown = [frames(task, each, scene) for each in lesson.demonstrations[:MOST_DEMONSTRATIONS]]
     plain = plain_words(facts, scene) if for_people else None
     told = verdict_words(facts) if plain is None else plain.title
@@ -338,7 +338,7 @@ def _ground(facts: Facts, scene: Scene, shown: Sequence[Sequence[Frame]]) -> Any
 
 def _world(facts: Facts, scene: Scene, *, is_solved: bool) -> Any:
     """The world, with its optimal actions unless people are to find out by watching."""
-    plan = facts.known.plan if is_solved else None
+    plan = facts.bec.plan if is_solved else None
     return world_picture(facts.task, plan, scene, world_box(facts, scene))
 
 
@@ -370,7 +370,7 @@ def _verdict(facts: Facts, verified: str | None) -> VerdictWords:
             (f"{facts.n_covered} / {len(facts.said)}", "constraints covered"),
             (amount(loss), "loss still possible" if lesson.is_complete else "loss still found"),
         ),
-        bound=bound_words(lesson, facts.known, verified),
+        bound=bound_words(lesson, facts.bec, verified),
         hardest=hardest_sentence(lesson),
     )
 
@@ -427,15 +427,15 @@ class HalfSpaces:
 
 def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> HalfSpaces | None:
     """None where there is nothing to draw: one feature, or nothing that is said."""
-    known, shown = facts.known, facts.lesson.demonstrations
+    bec, shown = facts.bec, facts.lesson.demonstrations
     if facts.task.mdp.n_features == 1 or not facts.said:
         return None
     witness = None if facts.witness is None else facts.witness.weights
     if facts.task.mdp.n_features == 2:
         pairs = [(0, 1)]
     else:
-        pairs = [pair] if pair is not None else likely_pairs(known, MAX_PAIRS)
-    pictures = [half_space_picture(known, shown, pair=each, witness=witness) for each in pairs]
+        pairs = [pair] if pair is not None else likely_pairs(bec, MAX_PAIRS)
+    pictures = [half_space_picture(bec, shown, pair=each, witness=witness) for each in pairs]
     return HalfSpaces(
         words=half_space_words(facts),
         plane=next((each for each in pictures if isinstance(each, PlanePicture)), None),

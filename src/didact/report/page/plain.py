@@ -353,7 +353,7 @@ def _what_they_do(facts: Facts) -> str:
 
 
 def _shows(facts: Facts, said: Sequence[Said]) -> list[str]:
-    rows, seen = facts.known.rows, []
+    rows, seen = facts.bec.rows, []
     for entry in said:
         normal = rows.normals[entry.row].tolist() if rows.exact is None else rows.exact[entry.row]
         seen.append(shown_words(facts.task, normal, equality=entry.equality))
@@ -367,7 +367,7 @@ def _open(facts: Facts, scene: Scene | None) -> str:
     if not astray:
         return "Someone who watched all this may still be wrong about what it likes."
     task, state = facts.task, astray[0]
-    right = " or ".join(action_words(task, a) for a in facts.known.plan.optimal_actions(state))
+    right = " or ".join(action_words(task, a) for a in facts.bec.plan.optimal_actions(state))
     wrong = " or ".join(action_words(task, int(a)) for a in facts.witness.wrong[state].nonzero()[0])
     where = shown_name(state_in_words(task.mdp, state, scene), 90)
     return (

@@ -85,10 +85,10 @@ def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
     )
 
 
-def bound_words(lesson: Lesson, known: Any, verified: str | None) -> str:
+def bound_words(lesson: Lesson, bec: Any, verified: str | None) -> str:
     """What a complete lesson costs, and what every lesson costs at least; else empty.
 
-    known: the class, by which the proof of a lesson from a file is checked, unless it was: then
+    bec: the class, by which the proof of a lesson from a file is checked, unless it was: then
     verified is what the checker said.
     """
     if not lesson.is_complete or lesson.lower_bound is None or not lesson.demonstrations:
@@ -96,8 +96,8 @@ def bound_words(lesson: Lesson, known: Any, verified: str | None) -> str:
     likely = probability_words(lesson)
     if verified is not None:
         fewest = FEWEST in verified
-    elif lesson.known is None and lesson.proof is not None:
-        fewest = checked_as_fewest(known, lesson.document())
+    elif lesson.bec is None and lesson.proof is not None:
+        fewest = checked_as_fewest(bec, lesson.document())
     else:
         fewest = lesson.is_fewest
     words = [cost_words(lesson, fewest=fewest), *([] if likely is None else [likely])]
@@ -138,7 +138,7 @@ def task_words(mdp: MDP) -> str:
 
 def why_words(facts: Facts) -> str:
     """Why so few demonstrations say everything, in numbers."""
-    rows, known = facts.known.rows, facts.known
+    rows, bec = facts.bec.rows, facts.bec
     n_situations = facts.n_situations
     if not facts.said:
         return (
@@ -155,7 +155,7 @@ def why_words(facts: Facts) -> str:
         text += f"All of them follow from just {few}"
     else:
         text += "None of them follows from the others"
-    equalities = len(known.cone.equalities)
+    equalities = len(bec.cone.equalities)
     if equalities:
         text += f" ({counted(equalities, 'exact balance')} among them)"
     n = len(facts.lesson.demonstrations)
@@ -205,7 +205,7 @@ def differences(
     facts: Facts, belief: BeliefFacts, scene: Scene | None, most: int
 ) -> Iterator[tuple[str, str, str]]:
     """State, what the teacher does, what the believer would do; at most so many rows."""
-    task, mdp, plan = facts.task, facts.task.mdp, facts.known.plan
+    task, mdp, plan = facts.task, facts.task.mdp, facts.bec.plan
     for state in belief.astray[:most]:
         right = ", ".join(action_words(task, a) for a in plan.optimal_actions(state))
         wrong = ", ".join(
@@ -223,7 +223,7 @@ def assumptions(facts: Facts) -> Iterator[str]:
     )
     yield f"Rewards are discounted by {float(mdp.exact_discount):g} a step."
     yield f"Demonstrations begin in {_starts(facts)} and are optimal."
-    if facts.known.scope == "reachable":
+    if facts.bec.scope == "reachable":
         yield "Behaviour counts in every situation that some policy can reach from the start."
     else:
         yield "Behaviour counts in every situation, also where the start does not lead."
@@ -236,7 +236,7 @@ def assumptions(facts: Facts) -> Iterator[str]:
         )
     if not mdp.is_deterministic():
         yield "Moves are random; what is shown are sampled episodes that can really happen."
-    unknown = len(facts.known.cone.unidentifiable)
+    unknown = len(facts.bec.cone.unidentifiable)
     if unknown:
         yield (
             f"{counted(unknown, 'direction')} of the {mdp.n_features} weights cannot be learned "

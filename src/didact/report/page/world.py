@@ -97,7 +97,7 @@ def astray_picture(facts: Facts, belief: BeliefFacts, scene: Scene) -> Astray:
     told = "Dashed arrows: the wrong choices; plain arrows: the teacher's. The table lists them."
     return Astray(
         frame=_picture("astray", box, "What the wrong reward would do differently", told),
-        right=_moves(scene, inside, facts.known.plan.optimal),
+        right=_moves(scene, inside, facts.bec.plan.optimal),
         wrong=_moves(scene, inside, belief.wrong),
     )
 

@@ -41,11 +41,11 @@ def _(lesson: Lesson, path: str | os.PathLike[str], *, task: Any, **shown: Any) 
         page = mixed_lesson_page(whole, lesson)
     elif isinstance(task, Family):
         shown.pop("audience", None)
-        shown.setdefault("known", lesson.known)
+        shown.setdefault("bec", lesson.bec)
         page = family_page(task, lesson, verified=verified_lesson(task, lesson), **shown)
     else:
-        own = lesson.known is not None and lesson.known.source is task
-        shown.setdefault("known", lesson.known if own else None)
+        own = lesson.bec is not None and lesson.bec.source is task
+        shown.setdefault("bec", lesson.bec if own else None)
         page = lesson_page(task, lesson, verified=verified_lesson(task, lesson), **shown)
     write_text(page, path, kind=PAGE)
 

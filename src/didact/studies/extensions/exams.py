@@ -86,30 +86,30 @@ def trial(settings: ExamSettings, number: int) -> Record:
     rng = stream(settings.seed, NAME, number)
     world = int(rng.integers(2**32))
     task = make("random-grid", size=size, n_features=k, discount=settings.discount, seed=world)
-    known = equivalence_class(task, arithmetic="exact")
-    questions = exam(task, known=known)
+    bec = equivalence_class(task, arithmetic="exact")
+    questions = exam(task, bec=bec)
     own = task.weights / float(np.linalg.norm(task.weights))
     drawn = own + settings.noise * rng.normal(size=(settings.agents, k)) / np.sqrt(k)
-    strangers = [w for w in drawn if known.cone.contains(w) != "inside"]
+    strangers = [w for w in drawn if bec.cone.contains(w) != "inside"]
     return {
         "world": world,
         "case": f"{size}x{size}, {k} features",
         "states": int(scope_states(task.mdp, "reachable").sum()),
         "questions": len(questions),
-        "closed states": len(exam(task, ask="actions", known=known)),
+        "closed states": len(exam(task, ask="actions", bec=bec)),
         "agents": len(strangers),
-        **_found(known, questions, strangers, rng),
+        **_found(bec, questions, strangers, rng),
     }
 
 
 def _found(
-    known: EquivalenceClass, questions: Exam, strangers: Sequence[Floats], rng: np.random.Generator
+    bec: EquivalenceClass, questions: Exam, strangers: Sequence[Floats], rng: np.random.Generator
 ) -> dict[str, float | None]:
     """Means over the agents: when each fails, and how many other questions find."""
     n = len(questions)
-    order, exact = rng.permutation(n), known.rows.exact or ()
+    order, exact = rng.permutation(n), bec.rows.exact or ()
     some = rng.choice(len(exact), size=min(n, len(exact)), replace=False).tolist()
-    critical = critical_states(known)[:n]
+    critical = critical_states(bec)[:n]
     columns: dict[str, list[float]] = {ORDERED: [], SHUFFLED: [], CRITICAL: [], RANDOM: []}
     for weights in strangers:
         answers = questions.answers_of(weights)
@@ -118,14 +118,14 @@ def _found(
             raise AssertionError("an exam must find every agent that is not aligned")
         columns[ORDERED].append(1.0 + wrong.index(True))
         columns[SHUFFLED].append(1.0 + min(i for i, at in enumerate(order.tolist()) if wrong[at]))
-        columns[CRITICAL].append(float(_acts_otherwise(known, critical, weights)))
-        columns[RANDOM].append(float(_tells([exact[row] for row in some], known, weights)))
+        columns[CRITICAL].append(float(_acts_otherwise(bec, critical, weights)))
+        columns[RANDOM].append(float(_tells([exact[row] for row in some], bec, weights)))
     return {name: float(np.mean(found)) if found else None for name, found in columns.items()}
 
 
-def critical_states(known: EquivalenceClass) -> list[int]:
+def critical_states(bec: EquivalenceClass) -> list[int]:
     """States by how much the best action matters: its value less the mean of all, largest first."""
-    gaps = np.where(scope_states(known.task.mdp, "reachable"), _mean_gaps(known.plan), -1.0)
+    gaps = np.where(scope_states(bec.task.mdp, "reachable"), _mean_gaps(bec.plan), -1.0)
     return [int(s) for s in np.argsort(-gaps, kind="stable") if gaps[s] >= 0]
 
 
@@ -133,16 +133,16 @@ def _mean_gaps(plan: Plan) -> Floats:
     return np.asarray(action_gaps(plan).mean(axis=1))
 
 
-def _acts_otherwise(known: EquivalenceClass, states: Sequence[int], weights: Floats) -> bool:
+def _acts_otherwise(bec: EquivalenceClass, states: Sequence[int], weights: Floats) -> bool:
     """Whether the first of the agent's best actions is wrong in one of the states."""
-    theirs = solve(known.task.mdp, weights).optimal
-    return any(not known.plan.optimal[s, int(theirs[s].argmax())] for s in states)
+    theirs = solve(bec.task.mdp, weights).optimal
+    return any(not bec.plan.optimal[s, int(theirs[s].argmax())] for s in states)
 
 
-def _tells(rows: Sequence[Row], known: EquivalenceClass, weights: Floats) -> bool:
+def _tells(rows: Sequence[Row], bec: EquivalenceClass, weights: Floats) -> bool:
     """Whether the agent answers one of some comparisons otherwise."""
     theirs = primitive(list(Numbers.read(weights, "weights").fractions()))
-    ours = primitive(list(known.cone.true_weights.fractions()))
+    ours = primitive(list(bec.cone.true_weights.fractions()))
     return any(side_of(dot(row, theirs)) != side_of(dot(row, ours)) for row in rows)
 
 

@@ -74,32 +74,32 @@ def trial(settings: FamilySettings, number: int) -> Record:
     alone = [len(_smallest(task).demonstrations) for task in drawn.members[:most]]
     record: dict[str, Any] = {}
     for n in settings.members:
-        known = equivalence_class(Family(drawn.members[:n]))
-        lesson = _smallest(known.family, known=known)
+        bec = equivalence_class(Family(drawn.members[:n]))
+        lesson = _smallest(bec.family, bec=bec)
         by_chance = teach(
-            known.family, teacher="random", horizon=1, known=known, seed=first, n=lesson.n_pairs
+            bec.family, teacher="random", horizon=1, bec=bec, seed=first, n=lesson.n_pairs
         )
         record[str(n)] = {
-            "facets": known.cone.n_facets,
+            "facets": bec.cone.n_facets,
             "pairs": lesson.n_pairs,
             "proved": lesson.is_fewest,
             "members_used": len({d.member for d in lesson.demonstrations}),
-            "determined": _share(known, lesson, unseen),
+            "determined": _share(bec, lesson, unseen),
             "union": sum(alone[:n]),
-            "random_determined": _share(known, by_chance, unseen),
+            "random_determined": _share(bec, by_chance, unseen),
         }
     return record
 
 
-def _smallest(task: Any, **known: Any) -> Lesson:
+def _smallest(task: Any, **bec: Any) -> Lesson:
     """The proved smallest lesson of single pairs."""
-    lesson: Lesson = teach(task, teacher="exact", horizon=1, **known)
+    lesson: Lesson = teach(task, teacher="exact", horizon=1, **bec)
     return lesson
 
 
-def _share(known: EquivalenceClass, lesson: Lesson, unseen: Sequence[Any]) -> float:
+def _share(bec: EquivalenceClass, lesson: Lesson, unseen: Sequence[Any]) -> float:
     """The share of unseen worlds that a lesson determines."""
-    rows = demonstration_rows(known, lesson.demonstrations)
+    rows = demonstration_rows(bec, lesson.demonstrations)
     return n_determined(rows, unseen) / len(unseen)
 
 

@@ -68,21 +68,21 @@ def trial(settings: FrontierSettings, number: int) -> Record:
     """One world: for pairs and trajectories, and each bound, the numbers that keep to it."""
     world = int(stream(settings.seed, NAME, number, "world").integers(2**31))
     task = make("random-grid", size=settings.size, n_features=settings.n_features, seed=world)
-    known = equivalence_class(task)
-    fan = fan_of(known)
+    bec = equivalence_class(task)
+    fan = fan_of(bec)
     record: dict[str, Any] = {"world": world}
     for kind, horizon in KINDS.items():
         rng = stream(settings.seed, NAME, number, kind)
-        record[kind] = _sizes(settings, _problem(known, horizon), fan, rng)
+        record[kind] = _sizes(settings, _problem(bec, horizon), fan, rng)
     return record
 
 
-def _problem(known: EquivalenceClass, horizon: int | None) -> Problem:
+def _problem(bec: EquivalenceClass, horizon: int | None) -> Problem:
     """What could be shown, each at the same cost."""
-    elements = cover_elements(known)
-    starts = starts_of(known.task, None)
+    elements = cover_elements(bec)
+    starts = starts_of(bec.task, None)
     assert starts is not None
-    offers = offers_of(known, starts, horizon)
+    offers = offers_of(bec, starts, horizon)
     candidates, masks = offered_candidates(elements, offers, rollouts=None, seed=0)
     return Problem(elements, candidates, [1] * len(candidates), given_masks=masks)
 

@@ -82,7 +82,7 @@ def learner_options(settings: ActiveSettings) -> dict[str, Any]:
 def trial(settings: ActiveSettings, number: int) -> Record:
     """The losses before the first query and after each, for every strategy on one world."""
     world, task = random_world(NAME, settings, number, settings.features)
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "questions")
     found: dict[str, Any] = {"world": world}
     for strategy in settings.strategies:
@@ -92,7 +92,7 @@ def trial(settings: ActiveSettings, number: int) -> Record:
             n_queries=settings.queries,
             horizon=settings.horizon,
             seed=seed,
-            settings=AskSettings(truth=known),
+            settings=AskSettings(truth=bec),
             **learner_options(settings),
         )
         wrong, loss = run.wrong_actions.tolist(), run.policy_losses.tolist()

@@ -64,29 +64,29 @@ def trial(settings: BallSettings, number: int) -> Record:
     world = drawn_seed(settings.seed, NAME, number, "world")
     shape = {"size": settings.size, "starts": settings.starts, "discount": settings.discount}
     task = make("ball-sorting", seed=world, **shape)
-    known = equivalence_class(task)
+    bec = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "learners")
-    lesson = teach(task, horizon=settings.horizon, known=known, seed=seed, trim=False)
+    lesson = teach(task, horizon=settings.horizon, bec=bec, seed=seed, trim=False)
     chain = chain_of(settings, task.mdp.n_features)
     trusting = {"learner": "bio-irl", "trust": settings.trust, "matching": settings.matching}
     return {
         "world": world,
         "demonstrations": len(lesson.demonstrations),
         "teaches": lesson.is_complete,
-        BIRL: _losses(settings.shown, lesson, known, chain, seed),
-        BIO: _losses(settings.shown, lesson, known, {**chain, **trusting}, seed),
+        BIRL: _losses(settings.shown, lesson, bec, chain, seed),
+        BIO: _losses(settings.shown, lesson, bec, {**chain, **trusting}, seed),
     }
 
 
 def _losses(
-    most: int, lesson: Lesson, known: EquivalenceClass, options: Mapping[str, Any], seed: int
+    most: int, lesson: Lesson, bec: EquivalenceClass, options: Mapping[str, Any], seed: int
 ) -> dict[str, list[float]]:
     """What a learner loses after each of the first `most` demonstrations."""
     losses: dict[str, list[float]] = {measure: [] for measure in MEASURES}
     for n_shown in range(1, most + 1):
         if n_shown <= len(lesson.demonstrations):
             shown = lesson.demonstrations[:n_shown]
-            _, last = learned(known.task, known.plan, shown, options, seed)
+            _, last = learned(bec.task, bec.plan, shown, options, seed)
         losses["wrong"].append(100 * last["wrong"])
         losses["loss"].append(last["loss"])
     return losses

@@ -50,17 +50,17 @@ def _task(settings: ExampleSettings) -> Task:
 def trial(settings: ExampleSettings, number: int) -> Record:
     """The half-spaces of the policy, of the demonstration, and of the longer one, exactly."""
     task = _task(settings)
-    known = equivalence_class(task, arithmetic="exact")
+    bec = equivalence_class(task, arithmetic="exact")
     classes = {
-        POLICY: known.cone,
-        DEMONSTRATION: demonstration_class(known, [SHOWN]),
-        LONGER: demonstration_class(known, [TOP_RIGHT]),
+        POLICY: bec.cone,
+        DEMONSTRATION: demonstration_class(bec, [SHOWN]),
+        LONGER: demonstration_class(bec, [TOP_RIGHT]),
     }
-    optimal = known.plan.optimal
+    optimal = bec.plan.optimal
     return {
         "policy": [[int(s), int(a)] for s, a in zip(*optimal.nonzero(), strict=True)],
         "half-spaces": {name: _half_spaces(cone) for name, cone in classes.items()},
-        "same class": {name: cone.equals(known.cone) for name, cone in classes.items()},
+        "same class": {name: cone.equals(bec.cone) for name, cone in classes.items()},
     }
 
 

@@ -86,14 +86,14 @@ def trial(settings: FeatureSettings, number: int) -> Record:
 def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) -> Record:
     """SCOT's and UVM's lessons, and the seconds of each, with what both need found once."""
     began = time.perf_counter()
-    known = equivalence_class(task, arithmetic="exact")
-    problem = _one_walk_from_each_start(known, horizon)
+    bec = equivalence_class(task, arithmetic="exact")
+    problem = _one_walk_from_each_start(bec, horizon)
     shared = time.perf_counter() - began
     teachers: dict[str, Callable[[], Picks]] = {
         SCOT: lambda: scot(problem, rng),
         UVM: lambda: minimise_uncertainty(problem, rng, n_samples=n_samples),
     }
-    found: dict[str, object] = {"facets": known.cone.n_facets}
+    found: dict[str, object] = {"facets": bec.cone.n_facets}
     seconds = {}
     for name, pick in teachers.items():
         began = time.perf_counter()
@@ -103,24 +103,24 @@ def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) ->
         found[name] = {
             "demonstrations": len(shown),
             "pairs": sum(len(demonstration) for demonstration in shown),
-            "teaches": check(task, shown, known=known).teaches,
+            "teaches": check(task, shown, bec=bec).teaches,
         }
     return {**found, "seconds": seconds}
 
 
-def _one_walk_from_each_start(known: EquivalenceClass, horizon: int) -> Problem:
+def _one_walk_from_each_start(bec: EquivalenceClass, horizon: int) -> Problem:
     """The cover problem whose candidates take the first optimal action in each state."""
-    mdp, first = known.task.mdp, np.zeros_like(known.plan.optimal)
-    first[np.arange(len(first)), known.plan.optimal.argmax(axis=1)] = True
+    mdp, first = bec.task.mdp, np.zeros_like(bec.plan.optimal)
+    first[np.arange(len(first)), bec.plan.optimal.argmax(axis=1)] = True
     candidates = candidate_demonstrations(
         mdp,
-        replace(known.plan, optimal=first),
+        replace(bec.plan, optimal=first),
         starts=as_starts(mdp, None),
         horizon=horizon,
         rollouts=None,
         seed=0,
     )
-    problem = Problem(cover_elements(known), candidates, [1] * len(candidates))
+    problem = Problem(cover_elements(bec), candidates, [1] * len(candidates))
     _ = problem.stated  # found when first asked for, and both teachers ask
     return problem
 

@@ -116,27 +116,27 @@ def trial(settings: TableSettings, number: int) -> Record:
     warm()
     world, task = random_world(NAME, settings, number, settings.features)
     began = time.perf_counter()
-    known = equivalence_class(task, arithmetic="exact")
+    bec = equivalence_class(task, arithmetic="exact")
     first = time.perf_counter() - began
     classless = {*CLASSLESS, *noisy_names(settings)}
     rows: dict[str, Any] = {}
     seconds: dict[str, float] = {}
     lessons: dict[str, dict[str, Any]] = {}
-    for name, show in _teachers(settings, number, task, known).items():
+    for name, show in _teachers(settings, number, task, bec).items():
         began = time.perf_counter()
         shown = show()
         seconds[name] = time.perf_counter() - began + (0.0 if name in classless else first)
-        verdict = check(task, shown, known=known)
+        verdict = check(task, shown, bec=bec)
         words = repr(shown)
         if words not in lessons:  # some teachers find the same one
-            lessons[words] = _lessons_learned(settings, number, task, known, shown)
+            lessons[words] = _lessons_learned(settings, number, task, bec, shown)
         rows[name] = {
             "pairs": sum(len(demonstration) for demonstration in shown),
             "teaches": verdict.teaches,
             "closed": verdict.closed,
             **lessons[words],
         }
-    return {"world": world, "facets": known.cone.n_facets, "rows": rows, "seconds": seconds}
+    return {"world": world, "facets": bec.cone.n_facets, "rows": rows, "seconds": seconds}
 
 
 Shown = list[Any]
@@ -144,18 +144,18 @@ Shown = list[Any]
 
 
 def _teachers(
-    settings: TableSettings, number: int, task: Task, known: EquivalenceClass
+    settings: TableSettings, number: int, task: Task, bec: EquivalenceClass
 ) -> dict[str, Callable[[], Shown]]:
     """Every row's teacher: a function that makes its lesson."""
     seed = drawn_seed(settings.seed, NAME, number, "teachers")
 
     def lesson(teacher: str, **options: Any) -> Shown:
-        found = teach(task, teacher=teacher, horizon=1, known=known, seed=seed, **options)
+        found = teach(task, teacher=teacher, horizon=1, bec=bec, seed=seed, **options)
         return [list(d) for d in found.demonstrations]
 
     def of_the_same_size() -> Shown:
-        n_pairs = teach(task, horizon=1, known=known).n_pairs
-        pairs = np.argwhere(known.plan.optimal)
+        n_pairs = teach(task, horizon=1, bec=bec).n_pairs
+        pairs = np.argwhere(bec.plan.optimal)
         order = stream(settings.seed, NAME, number, "pairs").permutation(len(pairs))
         return [[(int(s), int(a))] for s, a in pairs[order[:n_pairs]]]
 
@@ -195,7 +195,7 @@ def _noisy_teachers(
 
 
 def _lessons_learned(
-    settings: TableSettings, number: int, task: Task, known: EquivalenceClass, shown: list[Any]
+    settings: TableSettings, number: int, task: Task, bec: EquivalenceClass, shown: list[Any]
 ) -> dict[str, Any]:
     """What the three learners lose after a lesson."""
     seed = drawn_seed(settings.seed, NAME, number, "learners")
@@ -210,7 +210,7 @@ def _lessons_learned(
         },
     }
     found = {
-        name: learned(task, known.plan, shown, options, seed) for name, options in learners.items()
+        name: learned(task, bec.plan, shown, options, seed) for name, options in learners.items()
     }
     others = [task.weights, found[BIRL][0], found[LIKELIEST][0]]
     stuck = is_stuck(task, shown, found[CHAIN][0], others, settings.confidence)
@@ -221,9 +221,9 @@ def _lessons_learned(
 def warm() -> None:
     """Compile what is timed, once in each worker, before the clock runs."""
     small = make("random-grid", size=9, n_features=3, seed=0)
-    known = equivalence_class(small, arithmetic="exact")
+    bec = equivalence_class(small, arithmetic="exact")
     for teacher, options in (("scot", {}), ("exact", {}), ("uvm", {"n_samples": 200_000})):
-        teach(small, teacher=teacher, horizon=1, known=known, **options)
+        teach(small, teacher=teacher, horizon=1, bec=bec, **options)
 
 
 ORDERS = 100.0

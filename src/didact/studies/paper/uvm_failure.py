@@ -36,11 +36,11 @@ class FailureSettings:
 def trial(settings: FailureSettings, number: int) -> Record:
     """UVM's and SCOT's lessons, UVM's volumes, and what a learner of UVM's may still do."""
     task = make("uvm-failure")
-    known = equivalence_class(task, arithmetic="exact")
+    bec = equivalence_class(task, arithmetic="exact")
     found: dict[str, Any] = {}
     for name, teacher in TEACHERS.items():
         options: dict[str, Any] = {"n_samples": settings.samples} if teacher == "uvm" else {}
-        lesson = teach(task, teacher=teacher, horizon=1, known=known, seed=settings.seed, **options)
+        lesson = teach(task, teacher=teacher, horizon=1, bec=bec, seed=settings.seed, **options)
         witness = None if lesson.witness is None else [str(w) for w in lesson.witness]
         found[name] = {
             "pairs": [

@@ -70,34 +70,34 @@ Shown = tuple[Demonstration, ...]
 
 def shown_to(condition: str, subject: Task | Family, seed: int) -> Shown:
     """The demonstrations of a condition, in the order to show them."""
-    known = equivalence_class(subject)
-    return CONDITIONS[condition](subject, known, seed)
+    bec = equivalence_class(subject)
+    return CONDITIONS[condition](subject, bec, seed)
 
 
-def _exact(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="exact", known=known).demonstrations
+def _exact(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
+    return teach(subject, teacher="exact", bec=bec).demonstrations
 
 
-def _scot(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="scot", known=known).demonstrations
+def _scot(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
+    return teach(subject, teacher="scot", bec=bec).demonstrations
 
 
-def _by_loss(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="exact", known=known, order="loss", seed=seed).demonstrations
+def _by_loss(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
+    return teach(subject, teacher="exact", bec=bec, order="loss", seed=seed).demonstrations
 
 
-def _random(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
+def _random(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
     rng = stream(seed, "random walks")
     places = going_places(subject)
-    starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, known, seed)]
-    return _walks(subject, known, starts, seed)
+    starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, bec, seed)]
+    return _walks(subject, bec, starts, seed)
 
 
-def _highlights(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
+def _highlights(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
     """From the states with the largest gaps, none that an earlier walk has shown."""
     gaps = [_gaps(task) for task in members_of(subject)]
     walks: list[Demonstration] = []
-    for length in map(len, _exact(subject, known, seed)):
+    for length in map(len, _exact(subject, bec, seed)):
         member = int(np.argmax([each.max() for each in gaps]))
         if not np.isfinite(gaps[member].max()):
             break
@@ -115,9 +115,9 @@ def _gaps(task: Task) -> Floats:
 
 
 def _walks(
-    subject: Task | Family, known: EquivalenceClass, starts: Sequence[Place], seed: int
+    subject: Task | Family, bec: EquivalenceClass, starts: Sequence[Place], seed: int
 ) -> Shown:
-    lengths = map(len, _exact(subject, known, seed))
+    lengths = map(len, _exact(subject, bec, seed))
     pairs = zip(starts, lengths, strict=True)
     return tuple(_walk(subject, start, length, seed) for start, length in pairs)
 
@@ -131,7 +131,7 @@ def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demon
     return Demonstration(walk, member if isinstance(subject, Family) else None)
 
 
-def _nothing(subject: Task | Family, known: EquivalenceClass, seed: int) -> Shown:
+def _nothing(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
     return ()
 
 

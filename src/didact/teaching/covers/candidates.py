@@ -358,40 +358,40 @@ def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | 
     return dict(sorted(begin.items()))
 
 
-def all_starts(known: EquivalenceClass) -> dict[int, Indices]:
+def all_starts(bec: EquivalenceClass) -> dict[int, Indices]:
     """Every state whose rows count, by part."""
     return {
-        number: np.flatnonzero(scope_states(part.task.mdp, known.scope))
-        for number, part in enumerate(known.parts)
+        number: np.flatnonzero(scope_states(part.task.mdp, bec.scope))
+        for number, part in enumerate(bec.parts)
     }
 
 
 def offers_of(
-    known: EquivalenceClass, begin: Mapping[int, Indices], horizon: int | None
+    bec: EquivalenceClass, begin: Mapping[int, Indices], horizon: int | None
 ) -> list[Starts]:
     """What the parts that have starts offer."""
-    parts = [(known.parts[number], starts) for number, starts in begin.items()]
+    parts = [(bec.parts[number], starts) for number, starts in begin.items()]
     return [Starts(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
 
 
-def require_in_scope(known: EquivalenceClass, offers: Sequence[Starts]) -> Sequence[Starts]:
+def require_in_scope(bec: EquivalenceClass, offers: Sequence[Starts]) -> Sequence[Starts]:
     """The offers, whose starts were given and must be states whose rows count."""
     for offer in offers:
-        outside = offer.starts[~scope_states(offer.part.task.mdp, known.scope)[offer.starts]]
+        outside = offer.starts[~scope_states(offer.part.task.mdp, bec.scope)[offer.starts]]
         if outside.size:
             reason = "cannot be reached from the task's own start. Use scope='all'"
-            if known.scope == "all":
+            if bec.scope == "all":
                 reason = "never comes up, and no action matters there. Leave it out"
             raise InvalidParameter(
-                f"starts must be in scope {known.scope!r}; "
+                f"starts must be in scope {bec.scope!r}; "
                 f"{numbered_state(offer.part.task, int(outside[0]))} {reason}"
             )
     return offers
 
 
-def gathered(known: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
+def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
     """Candidates of several parts as one list, pairs in the common numbering."""
-    width = most_actions(known.parts)
+    width = most_actions(bec.parts)
     longest = max((own.pairs.shape[1] for _, own in found), default=1)
     pairs = [widened(_renumbered(own, offer.part, width), longest) for offer, own in found]
     return Candidates(
@@ -399,7 +399,7 @@ def gathered(known: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]
         width,
         max((own.horizon for _, own in found), default=1),
         any(own.sampled for _, own in found),
-        _firsts(known),
+        _firsts(bec),
     )
 
 
@@ -409,18 +409,18 @@ def _one_after_the_other(pairs: list[Indices]) -> Indices:
     return np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64)
 
 
-def as_candidates(known: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> Candidates:
+def as_candidates(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> Candidates:
     """Demonstrations as candidates, one line each."""
-    lines = lines_of(known, demonstrations)
+    lines = lines_of(bec, demonstrations)
     longest = max(map(len, lines), default=1)
-    return Candidates.of(lines, most_actions(known.parts), longest, _firsts(known))
+    return Candidates.of(lines, most_actions(bec.parts), longest, _firsts(bec))
 
 
-def lines_of(known: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
+def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
     """The pairs of each demonstration in the common numbering."""
-    width = most_actions(known.parts)
+    width = most_actions(bec.parts)
     return [
-        [(known.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
+        [(bec.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
     ]
 
 
@@ -431,6 +431,6 @@ def _renumbered(own: Candidates, part: Part, width: int) -> Indices:
     return np.where(own.pairs < 0, -1, (part.first + states) * width + actions)
 
 
-def _firsts(known: EquivalenceClass) -> tuple[int, ...] | None:
-    is_family = known.is_family
-    return tuple(part.first for part in known.parts) if is_family else None
+def _firsts(bec: EquivalenceClass) -> tuple[int, ...] | None:
+    is_family = bec.is_family
+    return tuple(part.first for part in bec.parts) if is_family else None

@@ -85,21 +85,21 @@ class Witnesses:
     witness lies inside them where that can be.
     """
 
-    def __init__(self, known: EquivalenceClass, others: Iterable[Row] = ()):
-        assert known.rows.exact is not None
-        self.known, self._rows = known, known.rows.exact
-        self._true = primitive(known.cone.true_weights.fractions())
+    def __init__(self, bec: EquivalenceClass, others: Iterable[Row] = ()):
+        assert bec.rows.exact is not None
+        self.bec, self._rows = bec, bec.rows.exact
+        self._true = primitive(bec.cone.true_weights.fractions())
         self._slack = [dot(row, self._true) for row in self._rows]
         self._others = [row for row in dict.fromkeys(others) if dot(row, self._true) > 0]
         self._pairs_of_row = self._who_states()
         self.rewards: list[Row] = []
         self.excludes: dict[int, int] = {}
-        facets = zip(known.cone.facets, known.cone.witnesses, strict=True)
+        facets = zip(bec.cone.facets, bec.cone.witnesses, strict=True)
         for members, direction in facets:
             self.add(direction, self._slack[members[0]], -dot(self._rows[members[0]], direction))
 
     def _who_states(self) -> list[list[int]]:
-        width, rows = most_actions(self.known.parts), self.known.rows
+        width, rows = most_actions(self.bec.parts), self.bec.rows
         found: list[list[int]] = [[] for _ in self._rows]
         pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
         for pair, row in zip(pairs, rows.number.tolist(), strict=True):
@@ -140,7 +140,7 @@ class Witnesses:
 
     def useful_pairs(self) -> set[int]:
         """Pairs that exclude a witness, or may exclude one that an open equality adds."""
-        equalities = self.known.cone.equalities
+        equalities = self.bec.cone.equalities
         return {*self.excludes, *(p for row in equalities for p in self._pairs_of_row[row])}
 
     def excluded_by(self, line: Iterable[int]) -> int:
@@ -154,7 +154,7 @@ class Witnesses:
         self, lines: Iterable[Iterable[int]], items: Iterable[OfferedItem] = ()
     ) -> bool:
         """Add a witness that breaks an equality which all that is shown leaves open; else False."""
-        equalities = self.known.cone.equalities
+        equalities = self.bec.cone.equalities
         pairs = {pair for line in lines for pair in line}
         given = [self._rows[r] for r in equalities if not pairs.isdisjoint(self._pairs_of_row[r])]
         stated = (row for item in items for row in item.halfspaces)
@@ -187,7 +187,7 @@ class Columns:
     def __init__(self, allowed: Allowed, witnesses: Witnesses, lines: Iterable[Sequence[int]]):
         self.allowed, self.witnesses = allowed, witnesses
         self._walks = [Walks(allowed, offer) for offer in allowed.offers]
-        self._firsts = [part.first for part in allowed.known.parts]
+        self._firsts = [part.first for part in allowed.bec.parts]
         self.items = [*_comparisons(allowed), *allowed.offered]
         # Items come first, as empty walks, so that their numbers stay as walks are added.
         self.lines: list[tuple[int, ...]] = [() for _ in self.items]
@@ -201,12 +201,12 @@ class Columns:
         if line in self._known:
             return
         self._known.add(line)
-        width = most_actions(self.allowed.known.parts)
+        width = most_actions(self.allowed.bec.parts)
         member = int(np.searchsorted(self._firsts, line[0] // width, side="right")) - 1
         if cost is None:
             first = self._firsts[member]
             steps = [divmod(pair - first * width, width) for pair in line]
-            mdp = self.allowed.known.parts[member].task.mdp
+            mdp = self.allowed.bec.parts[member].task.mdp
             needs_chance = self.allowed.cost == "attempts"
             chance = walk_probability(mdp, steps) if needs_chance else Fraction(1)
             cost = self.allowed.cost_of(steps[0][0], len(line), chance)
@@ -334,7 +334,7 @@ class Columns:
         """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
         share = Fraction(1)
         by_member = {walks.starts.part.member or 0: walks for walks in self._walks}
-        for member in range(len(self.allowed.known.parts)):
+        for member in range(len(self.allowed.bec.parts)):
             fixed, walks = self.allowed.fixed.get(member, Fraction(0)), by_member.get(member)
             while True:
                 scaled = [y * share for y in weights]
@@ -357,9 +357,9 @@ def _comparisons(allowed: Allowed) -> Iterable[OfferedItem]:
     """Of a mix every half-space of the class as a comparison, once for each member."""
     if allowed.prices is None or "comparisons" not in allowed.prices:
         return
-    known, price = allowed.known, allowed.prices["comparisons"]
-    rows, member_of = known.rows, dict[tuple[int, int], None]()
-    firsts = [part.first for part in known.parts]
+    bec, price = allowed.bec, allowed.prices["comparisons"]
+    rows, member_of = bec.rows, dict[tuple[int, int], None]()
+    firsts = [part.first for part in bec.parts]
     states = rows.statements[:, 0].tolist()
     for state, number in zip(states, rows.number.tolist(), strict=True):
         if number >= 0:
@@ -419,7 +419,7 @@ def cheapest_lesson(
     candidates: all walks there are, where they are listed; else walks are generated. None where a
     search would be too large.
     """
-    known = allowed.known
+    bec = allowed.bec
     columns = _columns(allowed, candidates)
     try:
         found = _minimum(columns, generate=candidates is None, time_limit=time_limit)
@@ -427,9 +427,9 @@ def cheapest_lesson(
     except TooLarge:
         return None
     if candidates is None:
-        firsts = tuple(p.first for p in known.parts) if known.is_family else None
+        firsts = tuple(p.first for p in bec.parts) if bec.is_family else None
         horizon = max(offer.horizon for offer in allowed.offers)
-        candidates = Candidates.of(columns.lines, most_actions(known.parts), horizon, firsts)
+        candidates = Candidates.of(columns.lines, most_actions(bec.parts), horizon, firsts)
     costs = [whole_if_whole(cost) for cost in columns.costs]
     return Cheapest(candidates, costs, None if found is None else found.chosen, certificate)
 
@@ -447,7 +447,7 @@ def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> CoverCer
 def _columns(allowed: Allowed, candidates: Candidates | None) -> Columns:
     listed = [] if candidates is None else candidates.pairs.tolist()
     others = (row for each in allowed.offered for row in each.halfspaces)
-    witnesses = Witnesses(allowed.known, others)
+    witnesses = Witnesses(allowed.bec, others)
     return Columns(allowed, witnesses, ([p for p in x if p >= 0] for x in listed))
 
 

@@ -46,16 +46,16 @@ class Elements:
     element_of_row: (m,) the element that a row covers, -1 for none.
     """
 
-    known: EquivalenceClass
+    bec: EquivalenceClass
     element_of_row: Indices
     n_elements: int
 
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        if self.known.is_family:
+        if self.bec.is_family:
             raise AssertionError("this is of one task, not of a family")
-        return self.known
+        return self.bec
 
     @property
     def everything(self) -> int:
@@ -65,11 +65,11 @@ class Elements:
     @cached_property
     def stating_pairs(self) -> tuple[Indices, Indices]:
         """Pairs s*A + a that state an element, and the elements, one entry for each statement."""
-        rows = self.known.rows
+        rows = self.bec.rows
         element = np.append(self.element_of_row, -1)[rows.number]
         hit = (element >= 0).nonzero()[0]
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
-        return states * most_actions(self.known.parts) + actions, element[hit]
+        return states * most_actions(self.bec.parts) + actions, element[hit]
 
     @cached_property
     def coverage_of_pair(self) -> Mapping[int, int]:
@@ -84,7 +84,7 @@ class Elements:
 
         Lines that state nothing are left out.
         """
-        parts = self.known.parts
+        parts = self.bec.parts
         n_states = parts[-1].first + parts[-1].task.mdp.n_states
         return stated_by_lines(pairs, self.coverage_of_pair, n_states * most_actions(parts))
 
@@ -111,9 +111,9 @@ class Elements:
 
     def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
         """The elements that demonstrations state, without what follows from them."""
-        pairs = shown_pairs(self.known.parts, demonstrations)
+        pairs = shown_pairs(self.bec.parts, demonstrations)
         covered = 0
-        for element in self.element_of_row[self.known.rows.stated_by(pairs)].tolist():
+        for element in self.element_of_row[self.bec.rows.stated_by(pairs)].tolist():
             if element >= 0:
                 covered |= 1 << element
         return covered
@@ -133,7 +133,7 @@ class Elements:
 
     @cached_property
     def _bit_of_equality(self) -> dict[int, int]:
-        return {row: 1 << int(self.element_of_row[row]) for row in self.known.cone.equalities}
+        return {row: 1 << int(self.element_of_row[row]) for row in self.bec.cone.equalities}
 
     @cached_property
     def _equality_bits(self) -> int:
@@ -146,26 +146,26 @@ class Elements:
 
     def follows(self, given: list[int], row: int) -> bool:
         """Whether a row is a consequence of given ones."""
-        rows = self.known.rows
+        rows = self.bec.rows
         if rows.exact is not None:
             return isinstance(decide([rows.exact[g] for g in given], rows.exact[row]), Inside)
         nearest = nearest_in_cone(rows.balanced[given], rows.balanced[row])
         return bool(nearest.converged and nearest.distance <= TOLERANCE)
 
 
-def cover_elements(known: EquivalenceClass, *, redundant: bool = False) -> Elements:
+def cover_elements(bec: EquivalenceClass, *, redundant: bool = False) -> Elements:
     """The elements of a class: facets first, then equalities.
 
     redundant: every distinct row is an element, as without redundancy removal.
     """
-    cone, n_rows = known.cone, known.rows.n_rows
+    cone, n_rows = bec.cone, bec.rows.n_rows
     if redundant:
-        return Elements(known, np.arange(n_rows), n_rows)
+        return Elements(bec, np.arange(n_rows), n_rows)
     element = np.full(n_rows, -1, dtype=np.int64)
     numbers = [number for number, members in enumerate(cone.facets) for _ in members]
     element[[row for members in cone.facets for row in members]] = numbers
     element[list(cone.equalities)] = cone.n_facets + np.arange(len(cone.equalities))
-    return Elements(known, element, cone.n_facets + len(cone.equalities))
+    return Elements(bec, element, cone.n_facets + len(cone.equalities))
 
 
 def stated_by_lines(pairs: Indices, coverage: Mapping[int, int], n_pairs: int) -> dict[int, int]:
@@ -244,7 +244,7 @@ class Problem:
     @cached_property
     def stated(self) -> tuple[Indices, Indices]:
         """All rows that each candidate states: offsets (n + 1,) and row numbers."""
-        rows = self.known.rows
+        rows = self.bec.rows
         n_actions = self.candidates.n_actions
         of_pair: dict[int, list[int]] = {}
         numbers = (rows.statements[:, 0] * n_actions + rows.statements[:, 1]).tolist()
@@ -283,9 +283,9 @@ class Problem:
         return {member: Fraction(price) for member, price in prices.items()}
 
     @property
-    def known(self) -> EquivalenceClass:
+    def bec(self) -> EquivalenceClass:
         """The class to teach."""
-        return self.elements.known
+        return self.elements.bec
 
 
 @dataclass(frozen=True)
@@ -396,7 +396,7 @@ def offered_candidates(
         )
         for offer in offers
     ]
-    candidates = gathered(elements.known, list(zip(offers, found, strict=True)))
+    candidates = gathered(elements.bec, list(zip(offers, found, strict=True)))
     sampled = [o for o, own in zip(offers, found, strict=True) if own.sampled]
     if rollouts or not sampled:
         return candidates, None
@@ -417,4 +417,4 @@ def _with_aimed(
     more = [(offer, own) for offer, own in aimed if len(own)]
     if not more:
         return candidates, masks
-    return candidates.joined(gathered(elements.known, more)), None
+    return candidates.joined(gathered(elements.bec, more)), None

@@ -52,7 +52,7 @@ class Allowed:
     offered: of a mix, the items that are neither demonstrations nor comparisons.
     """
 
-    known: EquivalenceClass
+    bec: EquivalenceClass
     offers: Sequence[Starts]
     cost: Cost
     min_probability: Fraction
@@ -82,7 +82,7 @@ class Allowed:
 
     def document(self) -> dict[str, Any]:
         """The rule as a proof names it."""
-        is_family = self.known.is_family
+        is_family = self.bec.is_family
         starts = [[o.part.member, o.starts.tolist()] for o in self.offers]
         horizons = [o.horizon for o in self.offers]
         cost: Any = {self.cost: 1} if isinstance(self.cost, str) else {}
@@ -113,9 +113,9 @@ def as_probability(given: Any) -> Fraction | None:
     return exact
 
 
-def probability_in(known: EquivalenceClass, demonstration: Demonstration) -> Fraction:
+def probability_in(bec: EquivalenceClass, demonstration: Demonstration) -> Fraction:
     """The probability of a demonstration's moves in its member, given its start and actions."""
-    return walk_probability(known.parts[demonstration.member or 0].task.mdp, demonstration)
+    return walk_probability(bec.parts[demonstration.member or 0].task.mdp, demonstration)
 
 
 def walk_probability(mdp: Any, walk: Iterable[tuple[int, int]]) -> Fraction:
@@ -155,7 +155,7 @@ class Walks:
     def __init__(self, allowed: Allowed, offer: Starts):
         self._allowed, self.starts = allowed, offer
         part, mdp = offer.part, offer.part.task.mdp
-        self._first, self._width = part.first, most_actions(allowed.known.parts)
+        self._first, self._width = part.first, most_actions(allowed.bec.parts)
         self._counts_chance = not mdp.is_deterministic() and (
             allowed.min_probability > 0 or allowed.cost == "attempts"
         )

@@ -49,7 +49,7 @@ class Offered(NamedTuple):
 
 
 def offered_items(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     problem: Problem,
     kinds: Sequence[str],
     costs: Mapping[str, int | Fraction],
@@ -60,12 +60,12 @@ def offered_items(
             yield Offered(problem.candidates[number], mask, costs["demonstrations"])
     by_member = problem.fixed_costs is not None
     if "comparisons" in kinds:
-        for item, mask in _comparisons(known, problem.elements, by_member=by_member):
+        for item, mask in _comparisons(bec, problem.elements, by_member=by_member):
             yield Offered(item, mask, costs["comparisons"])
     if not {"preferences", "corrections", "rankings"} & {*kinds}:
         return
-    ties = _bits_of_ties(known, problem.elements)
-    for ways, mask in _two_ways(known, ties, by_member=by_member):
+    ties = _bits_of_ties(bec, problem.elements)
+    for ways, mask in _two_ways(bec, ties, by_member=by_member):
         member = ways.part.member
         for kind in ("preferences", "corrections"):
             if kind in kinds:
@@ -74,12 +74,12 @@ def offered_items(
         if "rankings" in kinds:
             yield Offered(Ranking(ways.ways, member), mask, costs["rankings"])
     if "rankings" in kinds:
-        for ways, mask in _ties_first(known, ties):
+        for ways, mask in _ties_first(bec, ties):
             yield Offered(Ranking(ways.ways, ways.part.member), mask, costs["rankings"])
 
 
 def _comparisons(
-    known: EquivalenceClass, elements: Elements, *, by_member: bool
+    bec: EquivalenceClass, elements: Elements, *, by_member: bool
 ) -> Iterator[tuple[Comparison, int]]:
     """For each element the comparison in which it matters most: all of them cover the same.
 
@@ -88,8 +88,8 @@ def _comparisons(
     for element in range(elements.n_elements):
         rows = np.flatnonzero(elements.element_of_row == element).tolist()
         most: dict[int | None, tuple[float, Comparison]] = {}
-        for _, state, action, other in statements_of(known, rows):
-            part = part_with(known.parts, state)
+        for _, state, action, other in statements_of(bec, rows):
+            part = part_with(bec.parts, state)
             values = part.plan.action_values[state - part.first]
             matters = float(values[action] - values[other])
             group = part.member if by_member else None
@@ -99,19 +99,17 @@ def _comparisons(
         yield from ((item, 1 << element) for _, item in most.values())
 
 
-def _two_ways(
-    known: EquivalenceClass, ties: Ties, *, by_member: bool
-) -> Iterator[tuple[Ways, int]]:
+def _two_ways(bec: EquivalenceClass, ties: Ties, *, by_member: bool) -> Iterator[tuple[Ways, int]]:
     """For each facet the shortest two trajectories; for ties those that state an equality row."""
-    groups = [part.member for part in known.parts] if by_member else [None]
-    for facet, members in enumerate(known.cone.facets):
+    groups = [part.member for part in bec.parts] if by_member else [None]
+    for facet, members in enumerate(bec.cone.facets):
         for group in groups:
-            pair = shortest_pair(known, members, group)
+            pair = shortest_pair(bec, members, group)
             if pair is not None:
                 yield pair, 1 << facet
     told: set[tuple[int, int | None]] = set()
-    for _, state, *actions in statements_of(known, known.cone.equalities):
-        pair = ways_that_meet(known, state, actions)
+    for _, state, *actions in statements_of(bec, bec.cone.equalities):
+        pair = ways_that_meet(bec, state, actions)
         mask = 0 if pair is None else _stated(ties, pair)
         if pair is None or not mask:
             continue
@@ -121,35 +119,35 @@ def _two_ways(
             yield pair, mask
 
 
-def _ties_first(known: EquivalenceClass, ties: Ties) -> Iterator[tuple[Ways, int]]:
+def _ties_first(bec: EquivalenceClass, ties: Ties) -> Iterator[tuple[Ways, int]]:
     """Best actions that tie, in their order and the other way round, before a worse one or none."""
-    for facet, members in enumerate(known.cone.facets):
-        stated = {(state, other): None for _, state, _, other in statements_of(known, members)}
+    for facet, members in enumerate(bec.cone.facets):
+        stated = {(state, other): None for _, state, _, other in statements_of(bec, members)}
         for state, other in list(stated)[:MAX_STATES]:
-            for ways in _ranked(known, state, [other]):
+            for ways in _ranked(bec, state, [other]):
                 yield ways, _stated(ties, ways) | 1 << facet
-    tied = {state: None for _, state, _, _ in statements_of(known, known.cone.equalities)}
-    for state in list(tied)[: MAX_STATES * len(known.cone.equalities)]:
-        for ways in _ranked(known, state, []):
+    tied = {state: None for _, state, _, _ in statements_of(bec, bec.cone.equalities)}
+    for state in list(tied)[: MAX_STATES * len(bec.cone.equalities)]:
+        for ways in _ranked(bec, state, []):
             if mask := _stated(ties, ways):
                 yield ways, mask
 
 
-def _ranked(known: EquivalenceClass, state: int, last: list[int]) -> Iterator[Ways]:
+def _ranked(bec: EquivalenceClass, state: int, last: list[int]) -> Iterator[Ways]:
     """Trajectories of all best actions of a state, where there are several, and of the last."""
-    part = part_with(known.parts, state)
+    part = part_with(bec.parts, state)
     best = np.flatnonzero(part.plan.optimal[state - part.first]).tolist()
     if len(best) > 1:
         for order in (best, best[::-1]):
-            ways = ways_that_meet(known, state, [*order, *last])
+            ways = ways_that_meet(bec, state, [*order, *last])
             if ways is not None:
                 yield ways
 
 
-def _bits_of_ties(known: EquivalenceClass, elements: Elements) -> Ties:
+def _bits_of_ties(bec: EquivalenceClass, elements: Elements) -> Ties:
     """The bit of each equality row's element."""
-    rows = known.rows.exact or ()
-    return {rows[row]: 1 << int(elements.element_of_row[row]) for row in known.cone.equalities}
+    rows = bec.rows.exact or ()
+    return {rows[row]: 1 << int(elements.element_of_row[row]) for row in bec.cone.equalities}
 
 
 def _stated(ties: Ties, ways: Ways) -> int:
@@ -181,30 +179,30 @@ class Ways(NamedTuple):
         return self.differences[0]
 
 
-def statements_of(known: EquivalenceClass, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def statements_of(bec: EquivalenceClass, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """(row, state, action, other) of all who state one of the rows."""
-    wanted = np.zeros(known.rows.n_rows + 1, dtype=np.bool_)
+    wanted = np.zeros(bec.rows.n_rows + 1, dtype=np.bool_)
     wanted[list(rows)] = True
-    hit = np.flatnonzero(wanted[known.rows.number])
-    return [(int(known.rows.number[i]), *known.rows.statements[i].tolist()) for i in hit.tolist()]
+    hit = np.flatnonzero(wanted[bec.rows.number])
+    return [(int(bec.rows.number[i]), *bec.rows.statements[i].tolist()) for i in hit.tolist()]
 
 
 def shortest_pair(
-    known: EquivalenceClass, rows: Sequence[int], member: int | None = None
+    bec: EquivalenceClass, rows: Sequence[int], member: int | None = None
 ) -> Ways | None:
     """The shortest two trajectories that state one of the rows, of a member where one is named."""
-    stated = [statement for _, *statement in statements_of(known, rows)]
+    stated = [statement for _, *statement in statements_of(bec, rows)]
     if member is not None:
-        stated = [s for s in stated if part_with(known.parts, s[0]).member == member]
-    walked = [_walked(known, state, pair) for state, *pair in stated]
+        stated = [s for s in stated if part_with(bec.parts, s[0]).member == member]
+    walked = [_walked(bec, state, pair) for state, *pair in stated]
     found = [walks for walks in walked if walks is not None]
     shortest = min(found, key=lambda walks: sum(map(len, walks.ways)), default=None)
     return None if shortest is None else _counted(shortest)
 
 
-def ways_that_meet(known: EquivalenceClass, state: int, actions: Sequence[int]) -> Ways | None:
+def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) -> Ways | None:
     """A trajectory for each action of a state; None where chance decides or they never meet."""
-    walks = _walked(known, state, actions)
+    walks = _walked(bec, state, actions)
     return None if walks is None else _counted(walks)
 
 
@@ -215,12 +213,12 @@ class _Walks(NamedTuple):
     ways: tuple[list[tuple[int, int]], ...]
 
 
-def _walked(known: EquivalenceClass, state: int, actions: Sequence[int]) -> _Walks | None:
+def _walked(bec: EquivalenceClass, state: int, actions: Sequence[int]) -> _Walks | None:
     """Walks that soonest meet or have all ended; None where chance decides or they never do.
 
     Where best actions tie, any of them may go on: which one is numbered first decides nothing.
     """
-    part = part_with(known.parts, state)
+    part = part_with(bec.parts, state)
     mdp, first = part.task.mdp, state - part.first
     begun = [_successor(mdp, first, action) for action in actions]
     if None in begun:

@@ -102,7 +102,7 @@ class WrongPair:
 
 
 def right_segments(
-    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    bec: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[Segment, ...]:
     """The segments of right steps, in the order shown; a demonstration without wrong ones is one.
 
@@ -110,7 +110,7 @@ def right_segments(
     """
     segments = []
     for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True):
-        optimal = known.parts[demonstration.member or 0].plan.optimal
+        optimal = bec.parts[demonstration.member or 0].plan.optimal
         states, actions = np.array(demonstration.pairs, dtype=np.int64).T
         cuts = np.flatnonzero(~optimal[states, actions]).tolist()
         for before, after in pairwise([-1, *cuts, len(demonstration)]):
@@ -121,17 +121,17 @@ def right_segments(
 
 
 def wrong_steps(
-    known: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
+    bec: EquivalenceClass, shown: Sequence[Demonstration], numbers: Sequence[int] | None = None
 ) -> tuple[WrongPair, ...]:
     """Every shown step that is not optimal, in the order shown.
 
     numbers: of the demonstrations, 0, 1, 2, ... by default.
     """
-    judge = _Judge(known, shown)
+    judge = _Judge(bec, shown)
     return tuple(
         WrongPair(number, step, *pair, *judge.of(demonstration, pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
-        for optimal in (known.parts[demonstration.member or 0].plan.optimal,)
+        for optimal in (bec.parts[demonstration.member or 0].plan.optimal,)
         for step, pair in enumerate(demonstration)
         if not optimal[pair]
     )
@@ -140,15 +140,15 @@ def wrong_steps(
 class _Judge:
     """What is to be said of a wrong pair, once for all steps that show it."""
 
-    def __init__(self, known: EquivalenceClass, shown: Sequence[Demonstration]):
-        self.known, self.shown = known, shown
+    def __init__(self, bec: EquivalenceClass, shown: Sequence[Demonstration]):
+        self.bec, self.shown = bec, shown
         self.told: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 
     def of(self, demonstration: Demonstration, pair: tuple[int, int]) -> tuple[Any, ...]:
         """An optimal action, the gap, what contradicts the pair, the exact gap, and the member."""
         number = demonstration.member or 0
         if (number, *pair) not in self.told:
-            of = self.known.parts[number]
+            of = self.bec.parts[number]
             better = of.plan.optimal_actions(pair[0])[0]
             exact = exact_gap(of, *pair, better)
             values = of.plan.action_values[pair[0]]
@@ -171,23 +171,23 @@ class _Judge:
         if not isinstance(verdict, Inside):
             return ()
         statements = (part.statement_of(row) for row in verdict.multipliers.indices)
-        found = [home_statement(self.known.parts, statement)[:-1] for statement in statements]
+        found = [home_statement(self.bec.parts, statement)[:-1] for statement in statements]
         return tuple(dict.fromkeys(found))
 
     @cached_property
     def _shown_rightly(self) -> Rows:
         """The rows that the shown optimal pairs state."""
-        pairs = shown_pairs(self.known.parts, self.shown) & self.known.optimal
-        return self.known.rows.shown_part(pairs)
+        pairs = shown_pairs(self.bec.parts, self.shown) & self.bec.optimal
+        return self.bec.rows.shown_part(pairs)
 
 
 Difference = list[Any]
 """A row (k,) of rationals as it is, not scaled."""
 
 
-def item_differences(known: EquivalenceClass, item: Feedback) -> list[Difference]:
+def item_differences(bec: EquivalenceClass, item: Feedback) -> list[Difference]:
     """What the better side counts more than the other, once for each comparison in an item."""
-    part = known.parts[item.member or 0]
+    part = bec.parts[item.member or 0]
     if part.counts is None:
         raise Unsupported(
             "other feedback than demonstrations needs exact arithmetic, and this class was "
@@ -225,11 +225,11 @@ def _added(
     return [t + weight * x if x else t for t, x in zip(total, paid, strict=True)]
 
 
-def margin(known: EquivalenceClass, difference: Difference) -> Fraction:
+def margin(bec: EquivalenceClass, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
     from didact.planning.exact import as_rationals, dot
 
-    found = dot(difference, as_rationals(known.parts[0].task.true_weights))
+    found = dot(difference, as_rationals(bec.parts[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
 
 
@@ -286,31 +286,31 @@ class ItemJudgement(NamedTuple):
 
 
 def judge_items(
-    known: EquivalenceClass, items: Sequence[Item], right: Sequence[Demonstration]
+    bec: EquivalenceClass, items: Sequence[Item], right: Sequence[Demonstration]
 ) -> ItemJudgement:
     """What items say together; right: the right steps of the demonstrations among them."""
-    rows, wrong, margins = true_halfspaces(known, items)
-    exact = known.rows.exact
+    rows, wrong, margins = true_halfspaces(bec, items)
+    exact = bec.rows.exact
     assert exact is not None
-    stated = known.rows.stated_by(shown_pairs(known.parts, right))
+    stated = bec.rows.stated_by(shown_pairs(bec.parts, right))
     rows += [exact[row] for row in stated.tolist()]
     shown = ExactHalfspaces(list(dict.fromkeys(row for row in rows if any(row))))
-    elements = cover_elements(known)
+    elements = cover_elements(bec)
     open_rows, witness = [], None
     for element in range(elements.n_elements):
         row = elements.row_of(element)
-        found = shown.witness_against(known.rows, row)
+        found = shown.witness_against(bec.rows, row)
         if found is not None:
             open_rows.append(row)
             witness = witness or found
-    loss = None if witness is None else worst_loss(known, witness)
-    strict = [m for m in (*margins, hardest_step(known.parts, right)) if m]
+    loss = None if witness is None else worst_loss(bec, witness)
+    strict = [m for m in (*margins, hardest_step(bec.parts, right)) if m]
     hardest = None if not strict else Fraction(min(strict))
     return ItemJudgement(tuple(open_rows), witness, loss, wrong, hardest)
 
 
 def true_halfspaces(
-    known: EquivalenceClass, items: Sequence[Item]
+    bec: EquivalenceClass, items: Sequence[Item]
 ) -> tuple[list[Row], tuple[WrongItem, ...], list[Fraction]]:
     """Normals that true feedback states, what is not true, and the margins of what is.
 
@@ -322,11 +322,11 @@ def true_halfspaces(
     for number, item in enumerate(items):
         if isinstance(item, Demonstration):
             continue
-        differences = item_differences(known, item)
-        worths = [margin(known, difference) for difference in differences]
+        differences = item_differences(bec, item)
+        worths = [margin(bec, difference) for difference in differences]
         if min(worths) < 0:
             gap = -min(worths)
-            words = item_words(known.source, item)
+            words = item_words(bec.source, item)
             wrong.append(WrongItem(number, words, float(gap), gap))
             continue
         rows += [direction(difference) for difference in differences]
@@ -335,11 +335,11 @@ def true_halfspaces(
 
 
 def mixed_proof(
-    known: EquivalenceClass, items: Sequence[Item], witness: Sequence[Fraction] | None
+    bec: EquivalenceClass, items: Sequence[Item], witness: Sequence[Fraction] | None
 ) -> dict[str, Any]:
     """The proof that items teach a class; with weights that fit them, that they leave it open."""
-    assert known.rows.exact is not None
-    told = policy_documents(known)
+    assert bec.rows.exact is not None
+    told = policy_documents(bec)
     document = {
         "format": told.pop("format"),
         "claim": "teaches" if witness is None else "open",
@@ -347,29 +347,29 @@ def mixed_proof(
         "items": [item.document() for item in items],
     }
     if witness is None:
-        return document | _followed(known, items)
+        return document | _followed(bec, items)
     broken = next(
         number
-        for number, row in enumerate(known.rows.exact)
+        for number, row in enumerate(bec.rows.exact)
         if sum(x * w for x, w in zip(row, witness, strict=True)) < 0
     )
     return document | {
         "weights": number_texts(witness),
-        "row": list(known.statement_of(broken)),
+        "row": list(bec.statement_of(broken)),
     }
 
 
-def _followed(known: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
+def _followed(bec: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
     """Every row of the class as a sum of nonnegative multiples of rows that items state."""
-    exact = known.rows.exact or ()
+    exact = bec.rows.exact or ()
     places: dict[Row, tuple[int, int, Fraction]] = {}
     for number, item in enumerate(items):
-        for place, difference in enumerate(_all_rows(known, item)):
+        for place, difference in enumerate(_all_rows(bec, item)):
             if any(difference):
                 row = direction(difference)
                 places.setdefault(row, (number, place, _scale(difference, row)))
     rows = tuple(places)
-    found = list(implied(rows, exact, known.cone.multipliers))
+    found = list(implied(rows, exact, bec.cone.multipliers))
     used = sorted({i for proof in found for i in _multipliers(proof).indices})
     number_of = {row: i for i, row in enumerate(used)}
     return {
@@ -390,11 +390,11 @@ def _multipliers(found: Multipliers | Row) -> Multipliers:
     return found
 
 
-def _all_rows(known: EquivalenceClass, item: Item) -> list[Difference]:
+def _all_rows(bec: EquivalenceClass, item: Item) -> list[Difference]:
     """The rows of an item in the order that the checker numbers them, not scaled."""
     if not isinstance(item, Demonstration):
-        return item_differences(known, item)
-    counts = known.parts[item.member or 0].counts
+        return item_differences(bec, item)
+    counts = bec.parts[item.member or 0].counts
     assert counts is not None
     return [list(counts.pairs[s, a] - other) for s, a in item for other in counts.pairs[s]]
 

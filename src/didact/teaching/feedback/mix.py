@@ -115,12 +115,12 @@ def mixed_lesson(
     allowed: which demonstrations count for the bound.
     least: try preferences that say more than the class, with at least this difference in return.
     """
-    known = problem.known
-    if known.rows.exact is None:
+    bec = problem.bec
+    if bec.rows.exact is None:
         raise Unsupported(
             "other feedback than demonstrations needs exact arithmetic; use arithmetic='exact'"
         )
-    offered = list(offered_items(known, problem, kinds, costs))
+    offered = list(offered_items(bec, problem, kinds, costs))
     mixed = _problem_of(problem, offered)
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
     chosen = [offered[number] for number in picks.numbers]
@@ -130,7 +130,7 @@ def mixed_lesson(
     lesson = _lesson_of_items(coverage, items, cost, settings, _reasons(mixed))
     if least is not None:
         # Preferences that say more than the class are not among what a certificate allows.
-        any_halfspaces = fewest_halfspaces(known) * min(costs.values())
+        any_halfspaces = fewest_halfspaces(bec) * min(costs.values())
         bound = None if "demonstrations" in kinds else whole_if_whole(Fraction(any_halfspaces))
         usual = changed(lesson, lower_bound=bound)
         return _over_taught(problem, usual, costs["preferences"], least)
@@ -140,7 +140,7 @@ def mixed_lesson(
         return changed(lesson, candidates=f"sampled, {len(offered)}") if is_sampled else lesson
     if not lesson.is_complete:
         return changed(lesson, lower_bound=certificate.bound)
-    proof = partial(_proof_with_bound, known, lesson.items, certificate)
+    proof = partial(_proof_with_bound, bec, lesson.items, certificate)
     return changed(lesson, lower_bound=certificate.bound, proof=proof)
 
 
@@ -152,11 +152,11 @@ def _certificate(
     allowed: Allowed,
 ) -> CoverCertificate | None:
     """The bound on every mix of allowed demonstrations, of all comparisons and of the rest."""
-    known = problem.known
+    bec = problem.bec
     others = [
         OfferedItem(
             each.item,
-            tuple(direction(difference) for difference in item_differences(known, each.item)),
+            tuple(direction(difference) for difference in item_differences(bec, each.item)),
             Fraction(each.cost),
             each.item.member or 0,
         )
@@ -175,9 +175,9 @@ def _certificate(
 
 
 def _proof_with_bound(
-    known: EquivalenceClass, items: Sequence[Item], certificate: CoverCertificate
+    bec: EquivalenceClass, items: Sequence[Item], certificate: CoverCertificate
 ) -> dict[str, Any]:
-    return {**mixed_proof(known, items, None), "fewest": certificate.document()}
+    return {**mixed_proof(bec, items, None), "fewest": certificate.document()}
 
 
 def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
@@ -197,8 +197,8 @@ def _problem_of(problem: Problem, offered: Sequence[Offered]) -> Problem:
 
 def _over_taught(problem: Problem, usual: Lesson, price: int | Fraction, least: Fraction) -> Lesson:
     """Near-tie preferences, where they teach for less than the usual lesson, or at all."""
-    known = problem.known
-    items = near_ties(known, least, np.random.default_rng(0))
+    bec = problem.bec
+    items = near_ties(bec, least, np.random.default_rng(0))
     if items is None or (problem.budget is not None and len(items) > problem.budget):
         return _with_margin(usual, least)
     prices = {} if problem.fixed_costs is None else problem.fixed_costs.prices
@@ -207,11 +207,11 @@ def _over_taught(problem: Problem, usual: Lesson, price: int | Fraction, least: 
     if usual.is_complete and cost >= usual.cost and (usual.hardest or least) >= least:
         return usual
     # No single item states a facet: one is covered by the first item after which it follows.
-    elements = cover_elements(known)
+    elements = cover_elements(bec)
     element_of = {elements.row_of(e): e for e in range(elements.n_elements)}
     after = []
     for n in range(len(items) + 1):
-        left = judge_items(known, items[:n], []).open_rows
+        left = judge_items(bec, items[:n], []).open_rows
         after.append(elements.everything & ~sum(1 << element_of[row] for row in left))
     lesson = _lesson_of_items(Coverage(elements, tuple(after)), items, cost, usual.settings)
     return changed(lesson, lower_bound=usual.lower_bound)
@@ -243,36 +243,36 @@ def _lesson_of_items(
 ) -> Lesson:
     """What is known of the chosen items, judged again by all their half-spaces; no bound yet."""
     elements = coverage.elements
-    known = elements.known
+    bec = elements.bec
     shown = [item for item in items if isinstance(item, Demonstration)]
-    found = judge_items(known, items, shown)
+    found = judge_items(bec, items, shown)
     if found.wrong:
         raise AssertionError("candidates must be true of their task")
     left = {*found.open_rows}
     still = sum(1 << e for e in range(elements.n_elements) if elements.row_of(e) in left)
-    is_closed = partial(all_closed, known.parts, shown) if len(shown) == len(items) else False
+    is_closed = partial(all_closed, bec.parts, shown) if len(shown) == len(items) else False
     return Lesson(
-        task_name=known.name,
+        task_name=bec.name,
         status="partial" if left else "complete",
         items=items,
         gains=coverage.gains,
         cost=cost,
         closed=cast(Any, is_closed),  # other items assume the teacher's policy afterwards
-        n_facets=known.cone.n_facets,
-        n_equalities=len(known.cone.equalities),
+        n_facets=bec.cone.n_facets,
+        n_equalities=len(bec.cone.equalities),
         uncovered=missing_elements(elements, elements.everything & ~still, reason_of),
         witness=found.witness,
         loss=found.loss,
-        proof=cast(Any, partial(mixed_proof, known, items, found.witness)),
+        proof=cast(Any, partial(mixed_proof, bec, items, found.witness)),
         settings=settings,
         lower_bound=None,
         candidates="all",
-        probabilities=tuple(probability_in(known, way) for way in shown),
+        probabilities=tuple(probability_in(bec, way) for way in shown),
         guarantee=None,
         hardest=found.hardest,
         facets=facet_records(coverage),
-        words=tuple(_words(known.source, item) for item in items),
-        known=known,
+        words=tuple(_words(bec.source, item) for item in items),
+        bec=bec,
     )
 
 

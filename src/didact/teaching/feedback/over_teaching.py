@@ -72,69 +72,69 @@ class Pairs(NamedTuple):
     other: NDArray[np.int64]
 
 
-def fewest_halfspaces(known: EquivalenceClass) -> int:
+def fewest_halfspaces(bec: EquivalenceClass) -> int:
     """No fewer half-spaces that hold at the true weights imply the class."""
-    return known.cone.rank + (1 if known.cone.equalities else 0)
+    return bec.cone.rank + (1 if bec.cone.equalities else 0)
 
 
 def near_ties(
-    known: EquivalenceClass, least: Fraction, rng: np.random.Generator
+    bec: EquivalenceClass, least: Fraction, rng: np.random.Generator
 ) -> tuple[Preference, ...] | None:
     """Preferences with margins of at least `least` that imply the class; None where none are found.
 
     As many as the rank; with ties one of the usual kind for each tie besides.
     """
-    ties = _ties(known)
+    ties = _ties(bec)
     if ties is None:
         return None
-    span, across = _space(known)
-    steps = {part.first: cache(partial(_steps, part.task.mdp)) for part in known.parts}
+    span, across = _space(bec)
+    steps = {part.first: cache(partial(_steps, part.task.mdp)) for part in bec.parts}
     ways = {
         start: _ways(part.task.mdp, steps[part.first], start - part.first)
-        for part, start in _starts(known, rng)
+        for part, start in _starts(bec, rng)
     }
-    pairs = _pairs(known, ways, float(least))
-    wanted = known.rows.normals[known.cone.facet_rows()] @ span.T
+    pairs = _pairs(bec, ways, float(least))
+    wanted = bec.rows.normals[bec.cone.facet_rows()] @ span.T
     for chosen in _simplices(pairs, span, across, wanted, rng):
-        items = (*(_preference(known, pairs, ways, i) for i in chosen), *ties)
-        if _holds(known, items, least):
+        items = (*(_preference(bec, pairs, ways, i) for i in chosen), *ties)
+        if _holds(bec, items, least):
             return items
     return None
 
 
-def _starts(known: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Part, int]]:
+def _starts(bec: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Part, int]]:
     """Where trajectories may begin, by the common numbering; of a large family some by chance."""
     found = [
         (part, part.first + state)
-        for part in known.parts
+        for part in bec.parts
         for mdp in (part.task.mdp,)
-        for state in np.flatnonzero(scope_states(mdp, known.scope) & ~mdp.terminal).tolist()
+        for state in np.flatnonzero(scope_states(mdp, bec.scope) & ~mdp.terminal).tolist()
     ]
-    if len(known.parts) == 1 or len(found) <= MAX_STARTS:
+    if len(bec.parts) == 1 or len(found) <= MAX_STARTS:
         return found
     return [found[i] for i in sorted(rng.choice(len(found), MAX_STARTS, replace=False).tolist())]
 
 
-def _ties(known: EquivalenceClass) -> tuple[Preference, ...] | None:
+def _ties(bec: EquivalenceClass) -> tuple[Preference, ...] | None:
     """Preferences that state every tie; None where one cannot be shown by trajectories."""
     found: dict[Row, Preference] = {}
     told: set[int] = set()
-    for row, state, *actions in statements_of(known, known.cone.equalities):
-        pair = ways_that_meet(known, state, actions)
+    for row, state, *actions in statements_of(bec, bec.cone.equalities):
+        pair = ways_that_meet(bec, state, actions)
         if pair is not None:
             told.add(row)
             item = Preference(pair.better, pair.other, member=pair.part.member)
             found.setdefault(direction(list(pair.difference)), item)
-    return tuple(found.values()) if told == {*known.cone.equalities} else None
+    return tuple(found.values()) if told == {*bec.cone.equalities} else None
 
 
-def _space(known: EquivalenceClass) -> tuple[Floats, Floats]:
+def _space(bec: EquivalenceClass) -> tuple[Floats, Floats]:
     """Orthonormal bases of what rows span less the ties (d, k), and of that across w (d - 1, d)."""
-    normals = known.rows.normals
-    ties = normals[list(known.cone.equalities)]
+    normals = bec.rows.normals
+    ties = normals[list(bec.cone.equalities)]
     free = _complement(ties, np.eye(normals.shape[1]))
     span = row_space(normals @ free.T, NEGLIGIBLE) @ free
-    toward = span @ known.parts[0].task.weights
+    toward = span @ bec.parts[0].task.weights
     return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
 
 
@@ -199,9 +199,9 @@ def _steps(mdp: MDP, state: int) -> list[_Step]:
     return found
 
 
-def _pairs(known: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
+def _pairs(bec: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
     """Neighbours in the order of worth, of each start those that end and those that do not."""
-    w = known.parts[0].task.weights
+    w = bec.parts[0].task.weights
     found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
     for start, walked in ways.items():
         for has_ended in (False, True):
@@ -281,18 +281,18 @@ def _implies(rows: Floats, wanted: Floats) -> bool:
 
 
 def _preference(
-    known: EquivalenceClass, pairs: Pairs, ways: dict[int, list[_Way]], number: int
+    bec: EquivalenceClass, pairs: Pairs, ways: dict[int, list[_Way]], number: int
 ) -> Preference:
     start = int(pairs.starts[number])
     better, other = (ways[start][int(side[number])] for side in (pairs.better, pairs.other))
-    member = part_with(known.parts, start).member
+    member = part_with(bec.parts, start).member
     return Preference(Demonstration(better.pairs), Demonstration(other.pairs), member=member)
 
 
-def _holds(known: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
+def _holds(bec: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
     """Whether items are true, their strict margins large enough, and all rows follow; exactly."""
     for item in items:
-        worth = margin(known, item_differences(known, item)[0])
+        worth = margin(bec, item_differences(bec, item)[0])
         if worth < 0 or 0 < worth < least:
             return False
-    return not judge_items(known, items, []).open_rows
+    return not judge_items(bec, items, []).open_rows

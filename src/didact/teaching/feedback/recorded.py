@@ -96,12 +96,12 @@ class _ItemSearch:
     """
 
     def __init__(self, elements: Elements, items: Sequence[Item]):
-        exact = elements.known.rows.exact
+        exact = elements.bec.rows.exact
         assert exact is not None
         self.elements = elements
-        self.true_weights = elements.known.cone.true_weights.fractions()
+        self.true_weights = elements.bec.cone.true_weights.fractions()
         self.class_rows = [exact[elements.row_of(e)] for e in range(elements.n_elements)]
-        self.rows = [_rows_of(elements.known, item) for item in items]
+        self.rows = [_rows_of(elements.bec, item) for item in items]
         number_of = {row: number for number, row in enumerate(exact)}
         self.coverage = [_coverage(elements, number_of, rows) for rows in self.rows]
         self.chosen: list[int] = []
@@ -223,16 +223,16 @@ def _worth(row: Row, weights: Sequence[Fraction]) -> Fraction:
     return sum((x * w for x, w in zip(row, weights, strict=True)), Fraction(0))
 
 
-def _rows_of(known: EquivalenceClass, item: Item) -> list[Row]:
+def _rows_of(bec: EquivalenceClass, item: Item) -> list[Row]:
     """The normals that an item rightly states; none where it is not true."""
-    exact = known.rows.exact
+    exact = bec.rows.exact
     assert exact is not None
     if isinstance(item, Demonstration):
-        right = [segment.shown for segment in right_segments(known, [item])]
-        stated = known.rows.stated_by(shown_pairs(known.parts, right)).tolist()
+        right = [segment.shown for segment in right_segments(bec, [item])]
+        stated = bec.rows.stated_by(shown_pairs(bec.parts, right)).tolist()
         return [exact[row] for row in stated]
-    differences = item_differences(known, item)
-    if min(margin(known, difference) for difference in differences) < 0:
+    differences = item_differences(bec, item)
+    if min(margin(bec, difference) for difference in differences) < 0:
         return []
     return [row for row in map(direction, differences) if any(row)]
 

@@ -67,7 +67,7 @@ class Fan:
     close calls that finding the basis took. members: of a family, their fans.
     """
 
-    known: EquivalenceClass
+    bec: EquivalenceClass
     part: Part | None
     losses: Losses | FamilyLosses
     states: Mask
@@ -81,9 +81,9 @@ class Fan:
     @property
     def class_of_task(self) -> EquivalenceClass:
         """The class, where it is of a task."""
-        if self.known.is_family:
+        if self.bec.is_family:
             raise AssertionError("this is of one task, not of a family")
-        return self.known
+        return self.bec
 
     @property
     def single(self) -> tuple[Fan, ...]:
@@ -93,7 +93,7 @@ class Fan:
     @property
     def n_pairs(self) -> int:
         """How many pairs there are in the common numbering of all parts."""
-        return len(self.states) * most_actions(self.known.parts)
+        return len(self.states) * most_actions(self.bec.parts)
 
     def among(self, optimal: Mask) -> float:
         """Of a task the least loss of policies that take marked actions (S, A) only."""
@@ -113,11 +113,11 @@ class Fan:
         None where some of them are not proved.
         """
         numbers = Numbers.of_results(weights)
-        plans = [solve(part.task.mdp, numbers) for part in self.known.parts]
+        plans = [solve(part.task.mdp, numbers) for part in self.bec.parts]
         if not all(plan.is_proved for plan in plans):
             return None
         lost = max(map(Fan.among, self.single, (plan.optimal for plan in plans)))
-        return stacked(self.known.parts, (plan.optimal for plan in plans)).ravel(), lost
+        return stacked(self.bec.parts, (plan.optimal for plan in plans)).ravel(), lost
 
     @property
     def dimension(self) -> int:
@@ -154,14 +154,14 @@ class Fan:
         return np.asarray(rows), np.asarray(sizes)
 
 
-def fan_of(known: EquivalenceClass, *, shares: bool = True) -> Fan:
+def fan_of(bec: EquivalenceClass, *, shares: bool = True) -> Fan:
     """The fan of a class of a task, where losses are amounts, or of a family.
 
     shares: whether losses in a family are shares of the members' own spreads, else amounts.
     """
-    if known.is_family:
-        return _of_family(known, shares=shares)
-    return _of_part(known, known.parts[0], known.scope, shares=False)
+    if bec.is_family:
+        return _of_family(bec, shares=shares)
+    return _of_part(bec, bec.parts[0], bec.scope, shares=False)
 
 
 def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
@@ -173,7 +173,7 @@ def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
     return int(np.count_nonzero((lengths > least) & (lengths <= SHOWS * longest)))
 
 
-def _of_part(known: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> Fan:
+def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> Fan:
     states = scope_states(part.task.mdp, scope)
     part, n_close = _as_reached(part, scope)
     task, plan = part.task, part.plan
@@ -205,7 +205,7 @@ def _of_part(known: EquivalenceClass, part: Part, scope: Scope, *, shares: bool)
         sizes = np.abs(task.weights[task.weights != 0.0])
         n_close += int(float(sizes.min(initial=1.0)) <= SHOWS * float(sizes.max(initial=0.0)))
         n_close += int(_least_share(mdp, states) <= UNCERTAIN)
-    return Fan(known, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
+    return Fan(bec, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
 
 
 def _gaps(part: Part, states: Mask) -> tuple[Floats, float]:
@@ -287,16 +287,16 @@ def _as_reached(part: Part, scope: Scope) -> tuple[Part, int]:
     return replace(part, task=task, plan=replace(plan, optimal=optimal)), 0
 
 
-def _of_family(known: EquivalenceClass, *, shares: bool) -> Fan:
-    members = tuple(_of_part(known, part, known.scope, shares=shares) for part in known.parts)
+def _of_family(bec: EquivalenceClass, *, shares: bool) -> Fan:
+    members = tuple(_of_part(bec, part, bec.scope, shares=shares) for part in bec.parts)
     basis, n_close = _spanning(np.concatenate([fan.basis for fan in members]))
     first = members[0].basis
     basis = first if len(first) == len(basis) else basis
-    truth = (known.parts[0].task.weights @ basis.T) @ basis
+    truth = (bec.parts[0].task.weights @ basis.T) @ basis
     return Fan(
-        known,
+        bec,
         None,
-        FamilyLosses(known, members),
+        FamilyLosses(bec, members),
         np.concatenate([fan.states for fan in members]),
         basis,
         truth / (float(np.linalg.norm(truth)) or 1.0),
@@ -319,13 +319,13 @@ def _spanning(rows: Floats) -> tuple[Floats, int]:
 class FamilyLosses:
     """The losses of many weights in a family: for each the most that is lost in any member."""
 
-    known: EquivalenceClass
+    bec: EquivalenceClass
     members: tuple[Fan, ...]
 
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to, in the common numbering of states."""
         found = [fan.losses.of(weights) for fan in self.members]
-        width = most_actions(self.known.parts)
+        width = most_actions(self.bec.parts)
         missing = [width - lost.optimal.shape[2] for lost in found]
         return Lost(
             np.max([lost.losses for lost in found], axis=0),

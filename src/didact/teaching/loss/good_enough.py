@@ -128,7 +128,7 @@ def cheapest_within(
     rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
     """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
-    fan = fan_of(problem.known, shares=goal.is_share)
+    fan = fan_of(problem.bec, shares=goal.is_share)
     if "planner" in goal.learners and goal.pool.cells is None:
         goal.pool.cells = affordable_cells(fan)
     limit = TIME_LIMIT if time_limit is None else time_limit
@@ -210,7 +210,7 @@ def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
     open_ended = next((w for w in cuts.witnesses if not w.excluded_by), None)
     if open_ended is None:
         return False
-    is_exact = cuts.problem.known.rows.exact is not None
+    is_exact = cuts.problem.bec.rows.exact is not None
     holds = check_witness(cuts, open_ended) or not (is_exact or cuts.fan.n_close)
     if holds and refuses:
         which, more = "demonstrations from these starts", "more starts"
@@ -232,7 +232,7 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
     """
     problem = cuts.problem
     chosen = tuple(sorted(greedy_picks(problem)))
-    if problem.covered_by(chosen) != problem.elements.everything or problem.known.n_close_calls:
+    if problem.covered_by(chosen) != problem.elements.everything or problem.bec.n_close_calls:
         return None
     statuses = {"half-spaces": ENUMERATED} if "half-spaces" in learners else {}
     everything = tuple(range(len(problem.candidates)))
@@ -266,7 +266,7 @@ def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.
         rounds = planner_rounds(cuts.fan, cuts.pairs_of(chosen).ravel(), rng)
     else:
         rounds = boundary_rounds(region_of(cuts.fan, cuts.rows_of(chosen)), rng)
-    is_exact = cuts.problem.known.rows.exact is not None
+    is_exact = cuts.problem.bec.rows.exact is not None
     for weights, lost in rounds:
         at = int(np.argmax(lost.losses))
         if lost.losses[at] > cuts.limit:
@@ -279,7 +279,7 @@ def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.
 def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
     """Closed lessons have H(D) inside C(D)."""
     shown = [problem.candidates[number] for number in chosen]
-    return all_closed(fan.known.parts, shown)
+    return all_closed(fan.bec.parts, shown)
 
 
 def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
@@ -370,9 +370,9 @@ def _within_budget(
     rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
     """As many candidates as may be shown, those that leave least to lose, and what they promise."""
-    order = order_by_loss(problem.known, [problem.candidates[number] for number in numbers], rng)
+    order = order_by_loss(problem.bec, [problem.candidates[number] for number in numbers], rng)
     kept = tuple(numbers[place] for place in order[: problem.budget])
-    found = remaining_loss(problem.known, [problem.candidates[n] for n in kept], fan=fan)
+    found = remaining_loss(problem.bec, [problem.candidates[n] for n in kept], fan=fan)
     statuses = {
         worst.learner: EXCEEDED if worst.loss > within.limit else worst.status
         for worst in found
@@ -383,14 +383,14 @@ def _within_budget(
 
 
 def planners_keep_to(
-    within: Within, goal: Goal, known: EquivalenceClass, demonstrations: Sequence[Demonstration]
+    within: Within, goal: Goal, bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
 ) -> bool:
     """Whether no learner that plans and fits the demonstrations loses more.
 
     Looked up among all policy cells where they were enumerated, else as far as a search finds.
     """
-    fan, cells = fan_of(known, shares=goal.is_share), goal.pool.cells
-    shown = shown_pairs(known.parts, demonstrations)
+    fan, cells = fan_of(bec, shares=goal.is_share), goal.pool.cells
+    shown = shown_pairs(bec.parts, demonstrations)
     if cells is not None and cells.is_finished:
         return cells.worst(shown, within.limit).loss <= within.limit
     return all(

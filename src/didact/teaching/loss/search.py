@@ -77,7 +77,7 @@ class Cuts:
     def stated(self) -> Mask:
         """(n, rows): which rows each candidate states."""
         offsets, members = self.problem.stated
-        found = np.zeros((len(offsets) - 1, self.problem.known.rows.n_rows), dtype=np.bool_)
+        found = np.zeros((len(offsets) - 1, self.problem.bec.rows.n_rows), dtype=np.bool_)
         found[np.repeat(np.arange(len(found)), np.diff(offsets)), members] = True
         return found
 
@@ -96,7 +96,7 @@ class Cuts:
 
     def rows_of(self, chosen: Sequence[int]) -> Floats:
         """The unit rows that the chosen state, (n, k)."""
-        return self.problem.known.rows.normals[self.stated[list(chosen)].any(axis=0)]
+        return self.problem.bec.rows.normals[self.stated[list(chosen)].any(axis=0)]
 
     def pairs_of(self, chosen: Sequence[int]) -> Mask:
         """The pairs that the chosen show, (S, A)."""
@@ -127,10 +127,10 @@ class Cuts:
         weights = weights / np.linalg.norm(weights)
         exact = tuple(Fraction(repr(float(x))) for x in np.round(weights, 15))
         if learner == "half-spaces":
-            heights = self.problem.known.rows.normals @ weights
+            heights = self.problem.bec.rows.normals @ weights
             against = (heights < TOUCHES) & ~self.stated[list(fits)].any(axis=0)
             excludes = (self.stated & against).any(axis=1)
-            near, rows = np.flatnonzero(~against & (heights < APART)), self.problem.known.rows.exact
+            near, rows = np.flatnonzero(~against & (heights < APART)), self.problem.bec.rows.exact
             if rows is not None and len(near):
                 exact = weights_on_ties([rows[row] for row in near.tolist()], weights) or exact
         else:
@@ -160,7 +160,7 @@ def check_witness(cuts: Cuts, witness: Witness) -> bool:
     rest = [n for n in range(len(cuts.problem.candidates)) if n not in witness.excluded_by]
     if witness.learner == "planner":
         return not (cuts.shown[rest].any(axis=0) & ~planned[0]).any()
-    rows = cuts.problem.known.rows.exact
+    rows = cuts.problem.bec.rows.exact
     if rows is None:
         return False
     weights = primitive(list(witness.weights))
@@ -336,7 +336,7 @@ class Worst(NamedTuple):
 
 
 def remaining_loss(
-    known: EquivalenceClass,
+    bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
     fan: Fan | None = None,
@@ -346,9 +346,9 @@ def remaining_loss(
 
     In a family losses are shares of the members' own spreads, unless its fan says otherwise.
     """
-    fan = fan_of(known) if fan is None else fan
-    shown = shown_pairs(known.parts, demonstrations)
-    region = region_of(fan, known.rows.normals[known.rows.stated_by(shown)])
+    fan = fan_of(bec) if fan is None else fan
+    shown = shown_pairs(bec.parts, demonstrations)
+    region = region_of(fan, bec.rows.normals[bec.rows.stated_by(shown)])
     rng = stream(0, "remaining")
     cells = worst_cell(region, deadline=time.monotonic() + time_limit)
     half = largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
@@ -421,12 +421,12 @@ class _Pool:
 
 
 def order_by_loss(
-    known: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
+    bec: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
 ) -> tuple[int, ...]:
     """The numbers of the demonstrations in an order whose prefixes lose little."""
-    fan = fan_of(known)
+    fan = fan_of(bec)
     rows = [
-        known.rows.normals[known.rows.stated_by(shown_pairs(known.parts, [shown]))]
+        bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, [shown]))]
         for shown in demonstrations
     ]
     pool, left, last = _Pool(fan, rows, rng), list(range(len(demonstrations))), []
