@@ -21,12 +21,18 @@ SPHERE = PRIORS["l2-sphere"]
 def humps(tops, sharpness=50.0):
     """The log density whose modes are these unit vectors, all equally high."""
     tops = np.array(tops, dtype=float)
-    return lambda w: float(sharpness * ((tops @ w) / np.linalg.norm(w) - 1.0).max())
+
+    def densities(w):
+        cosines = w @ tops.T / np.linalg.norm(w, axis=1, keepdims=True)
+        return sharpness * (cosines - 1.0).max(axis=1)
+
+    return densities
 
 
 def maxima_at(places, density):
     places = [np.array(place, dtype=float) / np.linalg.norm(place) for place in places]
-    return [LocalMaximum(place, density(place), number) for number, place in enumerate(places)]
+    densities = density(np.array(places))
+    return [LocalMaximum(*found, n) for n, found in enumerate(zip(places, densities, strict=True))]
 
 
 def unit(angle):
@@ -43,7 +49,7 @@ def test_humps_with_a_valley_between_them_are_modes(angle):
 
 def test_a_plateau_is_one_mode_however_wide_and_low_hills_do_not_count():
     def flat(w):
-        return 0.0
+        return np.zeros(len(w))
 
     ring = [unit(t) for t in np.linspace(0, 2 * np.pi, 9)]
     assert len(Modes.among(maxima_at(ring, flat), SPHERE, flat).members) == 1
@@ -143,7 +149,7 @@ def drawn_from(density, k, n=4000, seed=0):
     rng = np.random.default_rng(seed)
     places = rng.standard_normal((15_000, k))
     places /= np.linalg.norm(places, axis=1, keepdims=True)
-    heights = np.array([density(place) for place in places])
+    heights = density(places)
     kept = np.flatnonzero(np.log(rng.random(len(places))) < heights)[:n]
     return places[kept], heights[kept]
 
@@ -153,7 +159,7 @@ def test_a_bent_ridge_is_one_mode_and_humps_are_many(seed):
     """Straight ways between the ends of a ridge lead through a valley; from draw to draw none."""
 
     def ridge(w):
-        return float(-400.0 * (w[2] - 0.5) ** 2)
+        return -400.0 * (w[:, 2] - 0.5) ** 2
 
     places, heights = drawn_from(ridge, 3, seed=seed)
     assert set(modes_of_draws(places, heights, SPHERE, ridge, no_cells)) == {0}

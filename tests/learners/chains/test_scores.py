@@ -7,7 +7,7 @@ from didact.learners.chains import kernels
 from didact.learners.chains.chain import Particles, Target
 from didact.learners.chains.mixture import fitted, moves_by
 from didact.learners.chains.options import PRIORS
-from didact.learners.chains.scores import COARSEST, FINEST, Scorer, score
+from didact.learners.chains.scores import COARSEST, FINEST, Scorer
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.worlds import make
@@ -31,8 +31,9 @@ def scores(target, draws, *, rough=False, needed=-np.inf) -> np.ndarray:
     problem = target.problem()
     problem.work.rough[0] = int(rough)
     problem.shown.needed[0] = needed
-    score_of = target.function_for(score, *problem, draws[0])
-    return np.array([score_of(*problem, weights) for weights in draws])
+    found = np.empty(len(draws))
+    target.score_each(*problem, draws, found)
+    return found
 
 
 def test_rough_scores_are_as_near_as_they_say(target):

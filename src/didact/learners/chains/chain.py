@@ -33,7 +33,7 @@ from didact.learners.chains.kernels import (
     Randomness,
 )
 from didact.learners.chains.options import Density, Prior
-from didact.learners.chains.scores import ScoreInputs, Scorer, score, shown_in
+from didact.learners.chains.scores import ScoreInputs, Scorer, score_each, shown_in
 from didact.learners.evidence import Evidence
 from didact.numerics import compiled as running
 from didact.numerics.compiled import Kernel
@@ -104,9 +104,9 @@ class Target:
         return ScoreInputs(self.scorer.model, self.scorer.workspace(), given)
 
     @cached_property
-    def score(self) -> Any:
-        """What scores weights (k,) on a problem; looked up once, which takes milliseconds."""
-        return self.function_for(score, *self.problem(), np.zeros(self.k))
+    def score_each(self) -> Any:
+        """What scores weights (n, k) on a problem; looked up once, which takes milliseconds."""
+        return self.function_for(score_each, *self.problem(), np.zeros((1, self.k)), np.zeros(1))
 
     def added_terms(self, problem: ScoreInputs, weights: Floats) -> float:
         """What log_prior and extra say of weights (k,) that were just scored.
@@ -201,21 +201,40 @@ class Particles:
 
     def place(self, places: Floats) -> None:
         """Put the points there and score them."""
-        points, best = self.points, self.best
+        points = self.points
         self.places[:] = places
-        self.problem.shown.needed[0] = -math.inf
-        stood_for, points.references[:] = standing(self.kind, places)
-        for p, reference in enumerate(points.references.tolist()):
-            points.weights[:], points.proposed[:] = stood_for[p], places[p]
-            value = -math.inf
-            if reference > -math.inf:
-                value = self._with_terms(self.target.score(*self.problem, points.weights))
-            points.scores[p] = value
-            density = kernels.density_of(self.kind, value, reference)
-            if density > best:
-                points.numbers[kernels.BEST] = best = density
-                points.best[:] = stood_for[p]
+        weights, points.references[:] = standing(self.kind, places)
+        points.scores[:] = self.scores_of(places)
+        densities = self._densities(points.scores, points.references)
+        highest = int(densities.argmax())
+        if densities[highest] > self.best:
+            points.numbers[kernels.BEST] = densities[highest]
+            points.best[:] = weights[highest]
         self.n_scored += len(places)
+
+    def scores_of(self, places: Floats) -> Floats:
+        """The scores (n,) of places (n, k), -inf where they stand for no weights."""
+        self.problem.shown.needed[0] = -math.inf
+        weights, references = standing(self.kind, places)
+        found = np.full(len(places), -np.inf)
+        inside = np.flatnonzero(references > -np.inf)
+        if not self.target.is_stepwise:
+            scores = np.empty(inside.size)
+            self.target.score_each(*self.problem, weights[inside], scores)
+            found[inside] = scores
+            return found
+        for p in inside.tolist():  # the terms read what the last score left in the workspace
+            self.points.weights[:], self.points.proposed[:] = weights[p], places[p]
+            self.target.score_each(*self.problem, weights[[p]], found[p : p + 1])
+            found[p] = self._with_terms(float(found[p]))
+        return found
+
+    def densities_of(self, places: Floats) -> Floats:
+        """Log densities (n,) of the weights that places (n, k) stand for."""
+        return self._densities(self.scores_of(places), standing(self.kind, places)[1])
+
+    def _densities(self, scores: Floats, references: Floats) -> Floats:
+        return np.asarray(scores + references if self.kind == PLAIN else scores)
 
     def take(self, chosen: Any) -> None:
         """Let the points become those of these numbers (n,), as a resampling picks them."""
@@ -349,8 +368,12 @@ class Chain:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
         self.particles.place(weights[None])
         points = self.particles.points
-        score, reference = float(points.scores[0]), float(points.references[0])
-        return float(kernels.density_of(points.kind, score, reference))
+        density = kernels.density_of(points.kind, points.scores[0], points.references[0])
+        return float(density)
+
+    def densities_of(self, weights: Floats) -> Floats:
+        """Log densities (n,) of weights (n, k), -inf where they are outside."""
+        return self.particles.densities_of(weights)
 
     def count_steps(self, n_steps: int) -> None:
         """Count so many steps as taken, without taking them."""

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from didact.learners.chains.options import Prior
 from didact.numerics.exact import Floats
 
+Densities = Callable[[Floats], Floats]
+"""Log densities (n,) of weights (n, k)."""
+
 NEAR = 3.0
 """Maxima so many nats below the best one still count, and chains may start there."""
 
@@ -35,8 +38,8 @@ DIRECTIONS, HALVINGS_OF_ANGLES, SECTIONS = 720, 40, 40
 golden sections to a maximum."""
 
 SEEN, WIDEST = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875), -0.5
-"""Shares of a way between draws at which one looks, the middle one alone between draws that are
-alike; and the cosine of the widest angle that ways lead across."""
+"""Shares of a way between draws at which one looks; and the cosine of the widest angle that ways
+lead across."""
 
 MAX_POINTS, NEIGHBOURS, CLOSEST, HALVINGS = 160, 6, 5, 10
 """Draws whose basins are told apart, neighbours of each that ways lead to, pairs of draws of two
@@ -57,7 +60,7 @@ class Modes:
     """Local maxima by mode, the highest of each first, and so the modes."""
 
     prior: Prior
-    density_at: Callable[[Floats], float]
+    densities_of: Densities
     members: tuple[list[LocalMaximum], ...]
 
     @classmethod
@@ -65,12 +68,12 @@ class Modes:
         cls,
         maxima: Sequence[LocalMaximum],
         prior: Prior,
-        density_at: Callable[[Floats], float],
+        densities_of: Densities,
         *,
         near: float = NEAR,
     ) -> Modes:
         """The modes of the maxima that are at most `near` nats below the highest."""
-        found = cls(prior, density_at, ())
+        found = cls(prior, densities_of, ())
         ordered = sorted(maxima, key=lambda maximum: -maximum.density)[:MAX_MAXIMA]
         for maximum in ordered:
             if maximum.density >= ordered[0].density - near:
@@ -83,26 +86,26 @@ class Modes:
             if not self.is_parted(mode[0], maximum):
                 grown = [*mode, maximum]
                 members = (*self.members[:number], grown, *self.members[number + 1 :])
-                return Modes(self.prior, self.density_at, members)
+                return Modes(self.prior, self.densities_of, members)
         if len(self.members) == MAX_MODES:
             return self
-        return Modes(self.prior, self.density_at, (*self.members, [maximum]))
+        return Modes(self.prior, self.densities_of, (*self.members, [maximum]))
 
     def is_parted(self, one: LocalMaximum, other: LocalMaximum) -> bool:
         """Whether a valley lies between two maxima."""
         if _cosines(one.weights[None], other.weights[None])[0, 0] > ALIKE:
             return False
         least = min(one.density, other.density) - DEEP
-        return any(self.density_at(place) < least for place in self._between(one, other))
+        return bool((self.densities_of(self._between(one, other)) < least).any())
 
-    def _between(self, one: LocalMaximum, other: LocalMaximum) -> list[Floats]:
-        """Weights half of the way, and at its quarters; around, where it leads through 0."""
+    def _between(self, one: LocalMaximum, other: LocalMaximum) -> Floats:
+        """Weights (3, k) half of the way, and at its quarters; around, where it leads through 0."""
         half = one.weights + other.weights
         if np.linalg.norm(half) < 1e-6 * np.linalg.norm(one.weights):
             half = np.zeros(half.size)
             half[int(np.argmin(np.abs(one.weights)))] = float(np.linalg.norm(one.weights))
         ways = (half / 2, (one.weights + half / 2) / 2, (other.weights + half / 2) / 2)
-        return [self.prior.nearest(way) for way in ways]
+        return self.prior.nearest(np.array(ways))
 
     def start_of(self, chain: int) -> Floats | None:
         """Where a chain starts: in one mode after the other, at a maximum of its own if it has one.
@@ -125,7 +128,7 @@ class Modes:
 
 
 def maxima_of_plane(
-    prior: Prior, density_at: Callable[[Floats], float], cells_of: Callable[[Floats], Floats]
+    prior: Prior, densities_of: Densities, cells_of: Callable[[Floats], Floats]
 ) -> list[LocalMaximum]:
     """The maximum of every policy cell of two weights: all directions are looked at.
 
@@ -143,33 +146,24 @@ def maxima_of_plane(
     borders = np.sort(np.concatenate([left, right, ends[1:][changes]]))
     if not borders.size:
         return []
-    arcs = zip(borders, np.append(borders[1:], borders[0] + 2.0 * np.pi), strict=True)
-    return [_maximum_between(low, high, prior, density_at) for low, high in arcs if high > low]
+    ends = np.append(borders[1:], borders[0] + 2.0 * np.pi)
+    low, high = borders[ends > borders], ends[ends > borders]
 
-
-def _maximum_between(
-    low: float, high: float, prior: Prior, density_at: Callable[[Floats], float]
-) -> LocalMaximum:
-    """The highest place between two angles, by golden sections."""
-
-    def at(angle: float) -> tuple[float, Floats]:
-        place = prior.nearest(_directions(np.array([angle]))[0])
-        return density_at(place), place
+    def at(angles: Floats) -> tuple[Floats, Floats]:
+        places = prior.nearest(_directions(angles))
+        return densities_of(places), places
 
     share = (5**0.5 - 1) / 2
-    inner, outer = high - share * (high - low), low + share * (high - low)
-    first, second = at(inner)[0], at(outer)[0]
-    for _ in range(SECTIONS):
-        if first > second:
-            high, outer, second = outer, inner, first
-            inner = high - share * (high - low)
-            first = at(inner)[0]
-        else:
-            low, inner, first = inner, outer, second
-            outer = low + share * (high - low)
-            second = at(outer)[0]
-    density, place = max(map(at, (low, (low + high) / 2, high)), key=lambda found: found[0])
-    return LocalMaximum(place, density)
+    for _ in range(SECTIONS):  # golden sections of all arcs at once
+        inner, outer = high - share * (high - low), low + share * (high - low)
+        is_early = at(inner)[0] > at(outer)[0]
+        low, high = np.where(is_early, low, inner), np.where(is_early, outer, high)
+    tried = [at(angles) for angles in (low, (low + high) / 2, high)]
+    highest = np.argmax([densities for densities, _ in tried], axis=0).tolist()
+    return [
+        LocalMaximum(tried[best][1][arc], float(tried[best][0][arc]))
+        for arc, best in enumerate(highest)
+    ]
 
 
 def _directions(angles: Floats) -> Floats:
@@ -180,7 +174,7 @@ def modes_of_draws(
     draws: Floats,
     densities: Floats,
     prior: Prior,
-    density_at: Callable[[Floats], float],
+    densities_of: Densities,
     cells_of: Callable[[Floats], Floats],
 ) -> NDArray[np.int64]:
     """The mode of each draw (n, k), from 0 on; two are apart when no way was found between them.
@@ -201,7 +195,7 @@ def modes_of_draws(
     gaps = 2.0 - 2.0 * units @ units.T
     near = np.argsort(gaps, axis=1, kind="stable")[:, 1 : NEIGHBOURS + 1]
     basins = _Basins(heights)
-    ways = _Ways(places, prior, density_at, cells_of)
+    ways = _Ways(places, prior, densities_of, cells_of)
     edges = {(min(i, int(j)), max(i, int(j))) for i, row in enumerate(near) for j in row}
     basins.flood(ways.least_on(sorted(edges)))
     # Where neighbours are sparse a basin falls apart: the nearest draws of any two are tried too.
@@ -257,7 +251,7 @@ class _Ways:
 
     places: Floats
     prior: Prior
-    density_at: Callable[[Floats], float]
+    densities_of: Densities
     cells_of: Callable[[Floats], Floats]
 
     def least_on(self, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -274,17 +268,12 @@ class _Ways:
             left = np.where(is_later[:, None], half, left)
             right = np.where(is_later[:, None], right, half)
         seen += [left, right]
-        return {edge: self._least(edge, [way[n] for way in seen]) for n, edge in enumerate(edges)}
-
-    def _least(self, edge: tuple[int, int], ways: Sequence[Floats]) -> float:
-        one, other = self.places[edge[0]], self.places[edge[1]]
-        cosine = _cosines(one[None], other[None])[0, 0]
-        if cosine < WIDEST:
-            return -np.inf  # between opposite places straight ways lead past everything at once
-        *on_the_way, before, after = ways
-        looked_at = [on_the_way[len(SEEN) // 2]] if cosine > ALIKE else on_the_way
-        places = map(self.prior.nearest, (*looked_at, before, after))
-        return min(self.density_at(place) for place in places)
+        levels = [self.densities_of(self.prior.nearest(places)) for places in seen]
+        least = np.min(levels, axis=0)
+        first, second = np.transpose(edges)
+        # Between opposite places straight ways lead past everything at once.
+        least[_cosines(self.places, self.places)[first, second] < WIDEST] = -np.inf
+        return dict(zip(edges, least.tolist(), strict=True))
 
 
 def missed_notes(n_missed: int) -> tuple[str, ...]:

@@ -81,13 +81,14 @@ class Prior:
         return weights
 
     def nearest(self, weights: Floats) -> Floats:
-        """A multiple of the weights (k,) that lies on the prior's support."""
+        """Multiples of weights (..., k) that lie on the prior's support."""
+        sizes = np.abs(weights)
         if self.name == "l2-sphere":
-            return np.asarray(weights / np.sqrt((weights**2).sum()))
+            return np.asarray(weights / np.sqrt((weights**2).sum(axis=-1, keepdims=True)))
         if self.name == "l1-sphere":
-            return np.asarray(weights / np.abs(weights).sum())
+            return np.asarray(weights / sizes.sum(axis=-1, keepdims=True))
         if self.name == "box":
-            return np.asarray(weights / max(1.0, float(np.abs(weights).max())))
+            return np.asarray(weights / np.maximum(1.0, sizes.max(axis=-1, keepdims=True)))
         return weights
 
 

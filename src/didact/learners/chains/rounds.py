@@ -44,7 +44,7 @@ from didact.learners.diagnostics import bulk_ess, named_feature, rank_r_hat
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning import float_successor_features, solve
-from didact.planning.batch import action_values_of, value_reach
+from didact.planning.batch import action_values_of, value_blocks, value_reach
 from didact.planning.kernels import UNIT
 
 Run = Iterator[int]
@@ -101,9 +101,6 @@ WORST_R_HAT = 1.01
 MIN_EFFECTIVE = 400
 """They may stop when everything has at least so many effective draws."""
 
-MAX_ENTRIES = 2_000_000
-"""Values of states and actions that are held at once."""
-
 
 @dataclass(frozen=True)
 class Mixing:
@@ -149,38 +146,13 @@ def decisions(target: Target, samples: Floats, best: Floats) -> tuple[Floats, Fl
     policy = solve(mdp, best).policy
     start = mdp.start.floats @ float_successor_features(mdp, policy).states
     losses, wrong = np.empty((2, len(draws)))
-    plan = PlannedDraws(target)
-    size = max(1, MAX_ENTRIES // (mdp.n_states * mdp.n_actions))
-    for first in range(0, len(draws), size):
-        rows = slice(first, first + size)
-        values = plan.values(draws[rows])
+    for first, values in value_blocks(mdp, draws):
+        rows = slice(first, first + len(values))
         noise = 64 * UNIT / (1.0 - mdp.discount) * value_reach(mdp, draws[rows])
         gaps = values @ mdp.start.floats - draws[rows] @ start
         losses[rows] = np.where(gaps <= noise, 0.0, gaps)
         wrong[rows] = _wrong_actions(mdp, policy, draws[rows], values, noise)
     return losses.reshape(n_chains, n_draws), wrong.reshape(n_chains, n_draws)
-
-
-class PlannedDraws:
-    """Optimal values of draws by the kernels that score them, each from the policy before it."""
-
-    def __init__(self, target: Target):
-        self.target, self.problem = target, target.problem()
-        self.weights = np.zeros(target.k)
-        self.score = target.score
-
-    def values(self, draws: Floats) -> Floats:
-        """V* (n, S) under each of the draws (n, k); one that repeats the last is not planned."""
-        found = np.empty((len(draws), self.target.evidence.mdp.n_states))
-        left = self.target.scorer.values(self.problem.work)
-        repeats = np.zeros(len(draws), dtype=bool)
-        repeats[1:] = (draws[1:] == draws[:-1]).all(axis=1)
-        for i, is_repeated in enumerate(repeats.tolist()):
-            if not is_repeated:
-                self.weights[:] = draws[i]
-                self.score(*self.problem, self.weights)
-            found[i] = left
-        return found
 
 
 def _wrong_actions(
@@ -357,10 +329,10 @@ class SamplerRun:
         scout = Chain(self.target, rng)
         if self.target.k == 2 and not self.target.evidence.is_empty:
             # One angle can be looked through; searches from random places miss narrow modes.
-            found = maxima_of_plane(self.target.prior, scout.place, self._cells_of)
+            found = maxima_of_plane(self.target.prior, scout.densities_of, self._cells_of)
             maxima = [m for m in found if m.density > -math.inf] or maxima
-        modes = Modes.among(maxima, self.target.prior, scout.place, near=POPULATED)
-        self.high = Modes.among(maxima, self.target.prior, scout.place)
+        modes = Modes.among(maxima, self.target.prior, scout.densities_of, near=POPULATED)
+        self.high = Modes.among(maxima, self.target.prior, scout.densities_of)
         return [mode[0].weights for mode in modes.members]
 
     def _not_mixed(self) -> str | None:
@@ -396,7 +368,8 @@ class SamplerRun:
         samples = np.concatenate([chain.samples for chain in self.chains])
         densities = np.concatenate([chain.densities for chain in self.chains])
         scout = Chain(self.target, self.rng)
-        mode = modes_of_draws(samples, densities, self.target.prior, scout.place, self._cells_of)
+        where = (self.target.prior, scout.densities_of, self._cells_of)
+        mode = modes_of_draws(samples, densities, *where)
         own = [mode == number for number in range(int(mode.max()) + 1)]
         found = [Mode(float(mask.mean()), samples[mask].mean(axis=0)) for mask in own]
         return tuple(sorted(found, key=lambda mode: -mode.share))

@@ -430,6 +430,15 @@ def score(model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: 
     return found
 
 
+@kernel
+def score_each(
+    model: ScoreModel, work: ScoreWorkspace, shown: ShownCounts, weights: Any, found: Any
+) -> None:
+    """The scores (n,) of weights (n, k), written into `found`."""
+    for i in range(len(found)):
+        found[i] = score(model, work, shown, weights[i])
+
+
 class Scorer:
     """log P(D | w) on one model: what the kernels read, and a workspace for each chain.
 

@@ -157,7 +157,7 @@ def spread_over_modes(searches: Sequence[StartSearch], scout: Chain) -> Modes:
     scout: a chain that only looks at densities.
     """
     maxima = [m for search in searches for m in search.maxima if m.density > -math.inf]
-    modes = Modes.among(maxima, scout.target.prior, scout.place)
+    modes = Modes.among(maxima, scout.target.prior, scout.densities_of)
     for search in searches:
         start = modes.start_of(search.number)
         if start is not None and search.maxima:
@@ -218,9 +218,8 @@ class WalkGroup:
             return stuck_notes([chain.best for chain in self.chains], -math.inf)
         run_phases([[*self.walks, self.scout.run(n_search)]], total + n_search)
         notes = stuck_notes([chain.best for chain in self.chains], self.scout.chain.best)
-        modes = Modes.among(
-            self.scout.maxima, self.scout.chain.target.prior, self.scout.chain.place
-        )
+        scout = self.scout.chain
+        modes = Modes.among(self.scout.maxima, scout.target.prior, scout.densities_of)
         return notes + missed_notes(modes.n_missed(self._visited(starts)))
 
     def _visited(self, starts: Floats) -> Floats:
