@@ -179,7 +179,7 @@ def asked_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str,
 
 
 def graded_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The grade of answers to the exam of a world, with the right ones."""
+    """The grade of answers to the exam of a world; the right one of each that was answered."""
     task = as_task(subject)
     made = _exam(task, question)
     given = question.get("answers")
@@ -188,12 +188,16 @@ def graded_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str
             f"answers must be a list, one for each of {len(made.questions)} questions; it is "
             f"{shown(given)}"
         )
+    if all(answer is None for answer in given):
+        raise InvalidParameter("answer a question first: an empty exam is not graded")
+    told = [
+        (None, None) if answer is None else (each.key, each.says)
+        for each, answer in zip(made.questions, given, strict=True)
+    ]
     return {
         **_graded(made.grade(given)),
-        "key": [
-            list(each.key) if isinstance(each.key, tuple) else each.key for each in made.questions
-        ],
-        "says": [each.says for each in made.questions],
+        "key": [list(key) if isinstance(key, tuple) else key for key, _ in told],
+        "says": [says for _, says in told],
     }
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
-from didact.mdp.task import cell_of
 from didact.report.page.lesson import demonstrations_piece
-from didact.report.page.scene import scene_of, state_in_words
-from didact.report.page.world import task_drawn
+from didact.report.page.neutral import neutral_world
+from didact.report.page.scene import state_in_words
 from didact.studies.people.design import Design, Place, members_of
 from didact.studies.people.records import Records
 
@@ -22,7 +21,8 @@ class Staged:
     """All that participants of a study can see, drawn once: no page needs to compute anything.
 
     lessons: of each condition, parts of [world, HTML]; the world is named where there are several.
-    asked: of each place that is asked about, what a page is told: words, actions, picture and cell.
+    asked: of each place that is asked about, what a page is told: words, actions, picture, legend,
+    and how moves go astray.
     """
 
     design: Design
@@ -61,22 +61,20 @@ def _lesson_parts(
 
 
 def _asking(members: Sequence[Task], member: int) -> Callable[[int], dict[str, Any]]:
-    """What a page is told to ask about a state of a member; its picture is drawn once."""
+    """What a page is told to ask about a state of a member; nothing in it tells the reward."""
     task = members[member]
-    scene, layout = scene_of(task), task.layout or {}
-    is_grid = scene is not None and scene.kind == "grid"
-    picture = task_drawn(task)[0] if is_grid else None
+    drawn = neutral_world(task)
     world = _world_words(members, member)
     actions = [action_words(task, action) for action in range(task.mdp.n_actions)]
 
     def of(state: int) -> dict[str, Any]:
-        words = state_in_words(task.mdp, state, scene)
-        size = (int(layout["rows"]), int(layout["columns"])) if is_grid else ()
+        words = state_in_words(task.mdp, state, drawn.scene)
         return {
             "place": f"{world}, {words}" if world else words,
             "actions": actions,
-            "picture": picture,
-            "cell": [*cell_of(task, state), *size] if is_grid else None,
+            "picture": drawn.picture(state),
+            "legend": drawn.legend,
+            "rules": drawn.rules,
         }
 
     return of

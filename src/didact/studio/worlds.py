@@ -39,6 +39,7 @@ from didact.mdp.files import (
 from didact.mdp.task import active_feature, cell_of
 from didact.numerics.exact import read_number
 from didact.planning import solve
+from didact.report.page.neutral import neutral_world
 from didact.report.page.world import task_drawn
 from didact.worlds.grids import ACTION_NAMES, as_probability, grid_task, one_hot
 from didact.worlds.gym.environments import installed_id
@@ -282,6 +283,7 @@ def _means(painting: Painting, task: Task) -> bool:
 def looked_at(painting: Painting) -> dict[str, Any]:
     """The picture, and by cell the value and the optimal actions (None and [] in walls).
 
+    neutral: the picture that games show, in which nothing depends on the reward.
     n_close: comparisons that floats leave open; they are drawn as ties.
     """
     task = painting.task()
@@ -295,8 +297,10 @@ def looked_at(painting: Painting) -> dict[str, Any]:
         optimal.append(plan.optimal_actions(state) if free else [])
         state += free
     picture, key = task_drawn(task, plan)
+    hidden = neutral_world(task)
     return {
         "picture": picture,
+        "neutral": {"picture": hidden.picture(), "legend": hidden.legend, "rules": hidden.rules},
         "key": key,
         "values": values,
         "optimal": optimal,

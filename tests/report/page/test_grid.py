@@ -7,6 +7,7 @@ from didact import MDP, Task, from_gymnasium, make, solve
 from didact.report.page.grid import falls, kinds_of_ends
 from didact.report.page.lesson import task_fragment
 from didact.report.page.scene import scene_of
+from didact.worlds import gridworld
 
 
 @pytest.mark.parametrize("slippery", [False, True])
@@ -57,13 +58,25 @@ def two_ends(rewards, pays: str):
 @pytest.mark.parametrize("pays", ["states", "actions"])
 @pytest.mark.parametrize(
     ("rewards", "kinds"),
-    [((2, 1), ("goal", "worse")), ((-5, -1), ("worse", "goal")), ((3, 3), ("end", "end"))],
+    [
+        ((2, -1), ("goal", "worse")),
+        ((2, 1), ("goal", "goal")),
+        ((-5, -1), ("worse", "goal")),
+        ((3, 3), ("end", "end")),
+    ],
 )
 def test_ends_are_told_apart_by_what_they_pay(rewards, kinds, pays):
     task = two_ends(rewards, pays)
     assert kinds_of_ends(task) == {0: kinds[0], 2: kinds[1]}
     if rewards[0] == rewards[1]:
         assert kinds_of_ends(task, solve(task)) == {0: "goal", 2: "goal"}
+
+
+def test_an_end_that_is_aimed_at_is_no_hole():
+    task = gridworld(["G.#.E"], {"G": 10, ".": -1, "E": -1}, terminal="GE")
+    end = task.mdp.n_states - 1
+    assert kinds_of_ends(task) == {0: "goal", end: "worse"}
+    assert kinds_of_ends(task, solve(task)) == {0: "goal", end: "end"}
 
 
 def test_a_notebook_draws_them_apart():

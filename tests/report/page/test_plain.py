@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact import MDP, Task, equivalence_class, from_gymnasium, make
+from didact.report.page.neutral import slips
 from didact.report.page.plain import (
     MOST_COUNTED,
     SMALL,
     shown_words,
-    slips,
     steps_below,
     steps_borne,
     unit,

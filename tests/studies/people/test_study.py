@@ -39,8 +39,8 @@ def test_what_participants_see_does_not_tell_what_is_right(path):
     assert html.count('class="demo ') == len(stage.design.shown["exact"])
     assert "★" not in html
     for (_, state), told in stage.asked.items():
-        row, column, _, _ = told["cell"]
-        assert row * 6 + column == state
+        assert told["place"].startswith(f"row {state // 6 + 1}, column {state % 6 + 1}")
+        assert f"You are in {told['place']}" in told["picture"]
         assert 'class="policy"' not in told["picture"]
     records.close()
 

@@ -1,9 +1,11 @@
 """Grid worlds as pictures: cells by feature with its letter, walls, starts, ends and falls.
 
 What cells mean is read from the model: nothing is known of a world but its moves and rewards. An
-end is worth what arriving there pays. The ends that pay most are goals where others pay less; where
-all pay the same, those that the optimal actions lead to. A cell that no state has is a wall where
-moves against it stay, and a fall where one of them throws far away.
+end is worth what arriving there pays. Where ends pay differently, those that pay most are goals,
+and so are those that pay more than a usual step; the others are worse ends, unless an optimal
+action leads to them for certain. Where all pay the same, goals are those that optimal actions lead
+to. A cell that no state has is a wall where moves against it stay, and a fall where one of them
+throws far away. A neutral scene draws all ends alike.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from didact.mdp.task import (
 from didact.numerics.exact import Floats
 from didact.planning import Plan, reachable_states
 from didact.planning.kernels import reward_table
-from didact.report.page.scene import CELL, Box, Scene, Token, number
+from didact.report.page.scene import CELL, Box, Scene, Token, number, only_successor
 
 SAME = 1e-9
 """Ends whose worth differs by less pay the same."""
@@ -41,10 +43,40 @@ def kinds_of_ends(task: Task, plan: Plan | None = None) -> dict[int, str]:
     ends = np.flatnonzero(mdp.terminal).tolist()
     worth = {end: value for end in ends if (value := _worth(task, end)) is not None}
     if len(worth) == len(ends) > 1 and max(worth.values()) - min(worth.values()) > SAME:
-        best = max(worth.values())
-        return {end: GOAL if worth[end] >= best - SAME else WORSE for end in ends}
+        best, usual = max(worth.values()), _usual(task)
+        aimed = set() if plan is None else _aimed_at(mdp, plan)
+
+        def kind(end: int) -> str:
+            if worth[end] >= best - SAME or worth[end] > usual + SAME:
+                return GOAL
+            return END if end in aimed else WORSE
+
+        return {end: kind(end) for end in ends}
     sought = set() if plan is None else _led_to(mdp, plan)
     return {end: GOAL if end in sought else END for end in ends}
+
+
+def ends_alike(task: Task) -> dict[int, str]:
+    """Every terminal state as 'end': what a picture shows that tells nothing of the reward."""
+    return dict.fromkeys(np.flatnonzero(task.mdp.terminal).tolist(), END)
+
+
+def _usual(task: Task) -> float:
+    """What a step usually pays that cannot end the episode; 0 where every step can."""
+    mdp = task.mdp
+    rewards = reward_table(mdp, task.weights)[0]
+    plain = ~np.repeat(mdp.terminal, mdp.n_actions)
+    if mdp.has_action_features:
+        for end in np.flatnonzero(mdp.terminal).tolist():
+            plain &= _chances(mdp, end)[0] == 0
+    return float(np.median(rewards[plain])) if plain.any() else 0.0
+
+
+def _aimed_at(mdp: MDP, plan: Plan) -> set[int]:
+    """The ends that an optimal action leads to for certain."""
+    pairs = np.argwhere(plan.optimal & ~mdp.terminal[:, None]).tolist()
+    after = {only_successor(mdp, state, action) for state, action in pairs}
+    return {end for end in after if end is not None and mdp.terminal[end]}
 
 
 def _worth(task: Task, end: int) -> float | None:
@@ -155,10 +187,13 @@ class Cells:
     signs: tuple[tuple[float, float, str], ...] = ()
 
 
-def grid_scene(task: Task, plan: Plan | None = None) -> Scene:
-    """The scene of a task with a grid layout; plan: tells which ends are sought."""
+def grid_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene:
+    """The scene of a task with a grid layout; plan: tells which ends are sought.
+
+    neutral: all ends look alike, whatever they pay.
+    """
     assert task.layout is not None
-    ends, thrown = kinds_of_ends(task, plan), falls(task)
+    ends, thrown = ends_alike(task) if neutral else kinds_of_ends(task, plan), falls(task)
     rows, columns = int(task.layout["rows"]), int(task.layout["columns"])
 
     def cell(state: int) -> tuple[int, int]:

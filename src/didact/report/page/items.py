@@ -20,17 +20,20 @@ from didact.mdp.naming import action_words
 from didact.report.page.player import Drawing, Frame, box_of, frames, player
 from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
-from didact.report.page.world import Legend, legend
+from didact.report.page.world import Legend, neutral_legend
 from didact.report.words.exams import exam_line, key_words
 from didact.report.words.lessons import hardest_words, mixed_lesson_lines
 from didact.teaching import Lesson
 
 
 class Grounds:
-    """The worlds of a page; what is drawn of each is remembered, for a ground that holds it all."""
+    """The worlds of a page; what is drawn of each is remembered, for a ground that holds it all.
 
-    def __init__(self, task: Task | Family) -> None:
-        self.task = task
+    neutral: nothing that is drawn depends on the reward.
+    """
+
+    def __init__(self, task: Task | Family, *, neutral: bool = False) -> None:
+        self.task, self._neutral = task, neutral
         self._scenes: dict[int, Scene | None] = {}
         self._boxes: dict[int, list[Box]] = {}
 
@@ -42,7 +45,7 @@ class Grounds:
         """Where things stand in it; None where there is nothing to draw it by."""
         number = member or 0
         if number not in self._scenes:
-            self._scenes[number] = scene_of(self.home(member))
+            self._scenes[number] = scene_of(self.home(member), neutral=self._neutral)
         return self._scenes[number]
 
     def drawing(self, member: int | None, moments: Sequence[Frame], number: int) -> Drawing | None:
@@ -150,7 +153,7 @@ class AskedQuestion:
 
 def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
     """The sheet of an exam as HTML; with `key` the page of right answers."""
-    questions, grounds = exam.questions[:MOST_QUESTIONS], Grounds(task)
+    questions, grounds = exam.questions[:MOST_QUESTIONS], Grounds(task, neutral=True)
     asked = [_asked(i, question, grounds, key) for i, question in enumerate(questions, start=1)]
     return render(
         "exam.html.jinja",
@@ -199,5 +202,5 @@ def _legend(grounds: Grounds) -> Legend | None:
     """The letters of features, without their weights, which are the answer to everything."""
     if grounds.scene(0) is None:
         return None
-    named = legend(grounds.home(0), grounds.scene(0))
-    return named if any(letter for letter, *_ in named.entries) else None
+    named = neutral_legend(grounds.home(0), grounds.scene(0))
+    return named if named.entries else None

@@ -24,6 +24,7 @@ from didact.report.page.halfspaces import (
     half_space_picture,
     likely_pairs,
 )
+from didact.report.page.neutral import neutral_world
 from didact.report.page.plain import plain_words
 from didact.report.page.player import Frame, Player, box_of, frame_of, frames, player
 from didact.report.page.scene import Picture, Scene, amount, number, scene_of, state_in_words
@@ -311,8 +312,12 @@ def task_fragment(task: Task) -> str:
 
 
 def demonstrations_piece(task: Task, shown: Sequence[Demonstration], *, first: int = 1) -> str:
-    """Demonstrations to play, without a word about what they show; numbered from `first` on."""
-    scene = scene_of(task)
+    """Demonstrations to play, without a word about what they show; numbered from `first` on.
+
+    The world is drawn without its reward: see `neutral`.
+    """
+    world = neutral_world(task)
+    scene = world.scene
     moments = [frames(task, each, scene) for each in shown]
     players = [
         player(each, scene, number=i + first, n_steps=len(shown[i]), telling={})
@@ -320,7 +325,9 @@ def demonstrations_piece(task: Task, shown: Sequence[Demonstration], *, first: i
     ]
     boxes = [] if scene is None else [box_of(each, scene) for each in moments]
     ground = scene.ground(boxes) if scene is not None and boxes else None
-    return render("demonstrations.html.jinja", scene=scene, ground=ground, players=players)
+    return render(
+        "demonstrations.html.jinja", scene=scene, ground=ground, players=players, world=world
+    )
 
 
 def _frame(title: str, page: str, sandbox: str, height: int) -> str:

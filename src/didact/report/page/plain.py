@@ -7,22 +7,21 @@ cost less than one. What a demonstration shows is said the same way, rounded to 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 from typing import Any
 
-import numpy as np
-
 from didact.bec.words import HalfSpaceWords, Term, half_space_words
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
 from didact.report.page.facts import Facts, Said
+from didact.report.page.neutral import joined, slips
 from didact.report.page.scene import Scene, amount, state_in_words
+from didact.report.page.world import PAYS
 
 MOST_COUNTED = 1000
 """Steps are counted up to so many."""
@@ -30,7 +29,6 @@ MOST_NAMED = 8
 MOST_WEIGHED = 3
 """Comparisons of more features than this are not spelled out."""
 
-PAYS = re.compile(r"reward (-?[0-9][0-9./e+-]*)")
 SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -166,7 +164,7 @@ def shown_words(task: Task, normal: Sequence[Any], *, equality: bool) -> str:
         return "Nothing: every reward agrees."
     if len(said.left) + len(said.right) > MOST_WEIGHED:
         named = [shown_name(term.name) for term in (*said.left, *said.right)[:MOST_NAMED]]
-        return f"It shows how {_joined(named)} weigh against each other."
+        return f"It shows how {joined(named)} weigh against each other."
     if not said.right:
         return _against_nothing(mdp, said)
     if said.as_ratio and said.relation != "exactly":
@@ -206,7 +204,7 @@ def _sides(mdp: MDP, said: HalfSpaceWords) -> str:
 
 def _side(mdp: MDP, terms: Sequence[Term]) -> str:
     """'about 2.5 steps on white and one step on sand'."""
-    return _joined([_some(mdp, term) for term in terms])
+    return joined([_some(mdp, term) for term in terms])
 
 
 def _some(mdp: MDP, term: Term) -> str:
@@ -214,87 +212,6 @@ def _some(mdp: MDP, term: Term) -> str:
         return unit(mdp, term.feature, int(term.amount))
     many = unit(mdp, term.feature, 2).removeprefix("two ")
     return f"about {amount(float(term.amount))} {many}"
-
-
-# Moves that slip
-
-
-def slips(task: Task, scene: Scene | None) -> str:
-    """How moves go astray, where all moves in the open do alike; empty where they are certain."""
-    mdp = task.mdp
-    if mdp.is_deterministic():
-        return ""
-    chances = None if scene is None or scene.kind != "grid" else _chances(mdp, scene)
-    if chances is None:
-        return "Chance plays a part: the same action can lead to different places."
-    told = [f"{_of(chances[way])} {words}" for way, words in WAYS.items() if chances.get(way)]
-    return f"It slips: of its moves {_joined(told)}."
-
-
-WAYS = {
-    "ahead": "go where it wants",
-    "aside": "go to one side or the other instead",
-    "back": "go back instead",
-    "stay": "stay where it is",
-}
-
-
-def _chances(mdp: MDP, scene: Scene) -> dict[str, Fraction] | None:
-    """How often a move in the open goes ahead, aside, back or stays; None where moves differ."""
-    place = {scene.cell(state): state for state in range(mdp.n_states)}
-    found: set[frozenset[tuple[str, Fraction]]] = set()
-    for (row, column), state in place.items():
-        around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
-        if mdp.terminal[state] or not all(cell in place for cell in around):
-            continue
-        for action, direction in enumerate(scene.arrows):
-            chances = _outcomes(mdp, (state, action), direction, scene.cell)
-            found.add(frozenset(chances.items()))
-    if len(found) != 1:
-        return None
-    common = dict(found.pop())
-    return common if common.get("ahead") and set(common) <= set(WAYS) else None
-
-
-def _outcomes(
-    mdp: MDP,
-    pair: tuple[int, int],
-    direction: tuple[int, int] | None,
-    cell: Callable[[int], tuple[int, int]],
-) -> dict[str, Fraction]:
-    """How often an action leads which way, seen from where it points."""
-    moves, row = mdp.transitions, pair[0] * mdp.n_actions + pair[1]
-    first, last = int(moves.offsets[row]), int(moves.offsets[row + 1])
-    here, chances = cell(pair[0]), dict[str, Fraction]()
-    for successor, chance in zip(
-        moves.successors[first:last].tolist(),
-        moves.probabilities.floats[first:last].tolist(),
-        strict=True,
-    ):
-        there = cell(successor)
-        went = there[1] - here[1], there[0] - here[0]
-        way = _way(went, direction)
-        chances[way] = chances.get(way, Fraction(0)) + Fraction(chance).limit_denominator(1000)
-    return chances
-
-
-def _way(went: tuple[int, int], direction: tuple[int, int] | None) -> str:
-    if went == (0, 0):
-        return "stay"
-    if direction is None or abs(went[0]) + abs(went[1]) != 1:
-        return "elsewhere"
-    along = went[0] * direction[0] + went[1] * direction[1]
-    return {1: "ahead", 0: "aside", -1: "back"}[int(np.sign(along))]
-
-
-def _of(chance: Fraction) -> str:
-    if chance.denominator <= 20:
-        return f"{chance.numerator} in {chance.denominator}"
-    return f"{100 * float(chance):.3g}%"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
 WHO = "A program acts in this world, and always does what is best by its own likes and dislikes."

@@ -20,7 +20,16 @@ from didact.mdp.model import idle_states
 from didact.mdp.naming import cell_words
 from didact.mdp.task import action_directions
 from didact.planning import Plan
-from didact.report.page.grid import END, GOAL, WORSE, Cells, cell_runs, grid_lines, kinds_of_ends
+from didact.report.page.grid import (
+    END,
+    GOAL,
+    WORSE,
+    Cells,
+    cell_runs,
+    ends_alike,
+    grid_lines,
+    kinds_of_ends,
+)
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, number, only_successor
 
 RIDE_NAME = re.compile(
@@ -207,8 +216,11 @@ class Moment:
     things: tuple[tuple[str, Cell], ...]
 
 
-def room_scene(task: Task, plan: Plan | None = None) -> Scene | None:
-    """The scene, or None where the states are not named as MiniGrid's are."""
+def room_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene | None:
+    """The scene, or None where the states are not named as MiniGrid's are.
+
+    neutral: all ends look alike, whatever they pay.
+    """
     moments = _moments(task.mdp)
     if moments is None:
         return None
@@ -221,7 +233,7 @@ def room_scene(task: Task, plan: Plan | None = None) -> Scene | None:
         row, column = moments[state].cell
         return row - top, column - left
 
-    kinds = kinds_of_ends(task, plan).items()
+    kinds = (ends_alike(task) if neutral else kinds_of_ends(task, plan)).items()
     ends = {
         cell(state): kind for state, kind in sorted(kinds, key=lambda found: STRENGTH[found[1]])
     }

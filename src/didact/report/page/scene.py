@@ -173,14 +173,17 @@ def view_of(box: Box) -> View:
     return column * CELL - 1, row * CELL - 1, columns * CELL + 2, rows * CELL + 2
 
 
-def scene_of(task: Task, plan: Plan | None = None) -> Scene | None:
-    """The scene of a task, or None where there is nothing to draw it by; plan: where it leads."""
+def scene_of(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene | None:
+    """The scene of a task, or None where there is nothing to draw it by; plan: where it leads.
+
+    neutral: nothing in it depends on the reward, for people who are to find the reward out.
+    """
     from didact.report.page.grid import grid_scene
     from didact.report.page.rooms import room_scene, taxi_scene
 
     if task.layout is not None:
-        return grid_scene(task, plan)
-    return taxi_scene(task) or room_scene(task, plan)
+        return grid_scene(task, plan, neutral=neutral)
+    return taxi_scene(task) or room_scene(task, plan, neutral=neutral)
 
 
 def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:

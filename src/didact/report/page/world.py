@@ -5,6 +5,7 @@ A grid world alone, as a piece of a page or a file, needs little else: first pic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from didact.report.page.facts import BeliefFacts, Facts
 
 WHOLE, MOST_CELLS = 30, 30
+PAYS = re.compile(r"reward (-?[0-9][0-9./e+-]*)")
+"""The name of a feature that is a reward itself."""
 MOST_FEATURES = 40
 MOST_LOOKED_AT = 500
 """States among which a legend looks for a cell that carries a feature."""
@@ -81,7 +84,7 @@ def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> Worl
     return WorldPicture(
         frame=_picture("world-picture", box, f"The world: {size}", told),
         moves=moves,
-        key=_key(task, scene, whole, moves is not None),
+        key=picture_key(task, scene, whole=whole, has_moves=moves is not None),
     )
 
 
@@ -121,7 +124,7 @@ def _moves(scene: Scene, states: Iterable[int], taken: Any) -> str:
     return "".join(parts)
 
 
-def _key(task: Task, scene: Scene, whole: bool, has_moves: bool) -> str:
+def picture_key(task: Task, scene: Scene, *, whole: bool = True, has_moves: bool = False) -> str:
     """What the signs mean, only those that are there."""
     parts = ["arrows: all optimal actions"] if has_moves else []
     if scene.kind == "taxi":
@@ -137,7 +140,7 @@ def _key(task: Task, scene: Scene, whole: bool, has_moves: bool) -> str:
 
 
 SIGNS = {
-    "goal": "flag: the goal, where the episode ends",
+    "goal": "flag: a goal, where the episode ends",
     "worse": "dark hole: the episode ends and pays less",
     "end": "double ring: the episode ends",
     "fall": "hatched: a fall, from which one is thrown back",
@@ -170,6 +173,22 @@ def legend(task: Task, scene: Scene | None) -> Legend:
             for i, weight in enumerate(weights)
         ),
         n_more=mdp.n_features - len(weights),
+    )
+
+
+def neutral_legend(task: Task, scene: Scene | None) -> Legend:
+    """The kinds of ground by letter, colour and name, without weights.
+
+    A name that is itself a reward, as environments have them, gives way to the letter.
+    """
+    whole = legend(task, scene)
+    return Legend(
+        entries=tuple(
+            (letter, colour, f"ground {letter}" if PAYS.fullmatch(name) else name, 0.0)
+            for letter, colour, name, _ in whole.entries
+            if letter
+        ),
+        n_more=0,
     )
 
 

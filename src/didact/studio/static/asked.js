@@ -38,5 +38,5 @@ export function asked(panel, desk) {
     panel.dataset.answered = answers.length;
   }
 
-  return { closed: () => desk.mark([]), forget() { answers = []; told.textContent = ""; belief.textContent = ""; asking.replaceChildren(); } };
+  return { opened: () => desk.secret(true), closed() { desk.secret(false); desk.mark([]); }, forget() { answers = []; told.textContent = ""; belief.textContent = ""; asking.replaceChildren(); } };
 }

@@ -56,9 +56,10 @@ export function examine(panel, desk) {
       if (!graded) return;
       result(graded);
       sheet.querySelectorAll(".graded").forEach((line, i) => {
+        if (graded.key[i] === null) { line.textContent = "Not answered."; return; }
         const key = graded.key[i], labels = questions[i].labels;
         const right = Array.isArray(key) ? key.map((a) => labels[a]).join(", ") : { first: labels[0], second: labels[1], equal: "both the same" }[key];
-        line.textContent = `Right: ${right}.${graded.says[i] ? ` It says that ${graded.says[i]}.` : ""}`;
+        line.textContent = `Correct: ${right}.${graded.says[i] ? ` It says that ${graded.says[i]}.` : ""}`;
       });
     } catch (error) {
       status.textContent = error.message;

@@ -56,7 +56,7 @@ export function learner(panel, desk) {
       asking.replaceChildren(
         make("p", {}, `A Bayesian learner after the same lesson: ${round(answer.birl)} of ${n}. After a random lesson of the same size: ${round(answer.random)} of ${n}.`),
         make("ol", { className: "answers" }, ...answers.map(([, action], i) => make("li", {},
-          `${quiz.places[i]}: you said ${quiz.actions[action]}, ${answer.right[i] ? "right" : `best is ${answer.best[i].map((a) => quiz.actions[a]).join(" or ")}`}`))),
+          `${quiz.places[i]}: you said ${quiz.actions[action]}, ${answer.right[i] ? "which is correct" : `best is ${answer.best[i].map((a) => quiz.actions[a]).join(" or ")}`}`))),
       );
       begin.textContent = "Once more";
     } catch (error) {

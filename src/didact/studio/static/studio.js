@@ -113,15 +113,16 @@ function mark(states) {
 
 function secret(on) {
   byId("board").classList.toggle("secret", on);
-  if (seen && isPainted()) showKey();
-  describe();
+  if (seen && isPainted()) draw(seen);
+  else describe();
 }
 
 const isSecret = () => byId("board").classList.contains("secret");
 
+// In a game the picture and its legend tell nothing of the reward.
 function showKey() {
-  const rest = seen.key.replace(/^Arrows: [^;.]*[;.] */, "");
-  byId("key").textContent = isSecret() ? rest.charAt(0).toUpperCase() + rest.slice(1) : seen.key;
+  if (isSecret()) byId("key").innerHTML = (seen.neutral.rules ? `<p>${seen.neutral.rules}</p>` : "") + seen.neutral.legend;
+  else byId("key").textContent = seen.key;
 }
 
 const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
@@ -180,15 +181,16 @@ function shown(number) {
 }
 
 function draw(told) {
-  world.picture(told.picture);
+  const hidden = isSecret();
+  world.picture(hidden ? told.neutral.picture : told.picture);
   showKey();
   const values = told.values.filter((value) => value !== null);
   const least = Math.min(...values), room = Math.max(...values) - least || 1;
-  const shaded = byId("shade").checked;
+  const shaded = byId("shade").checked && !hidden;
   world.cells().forEach((cell, i) => {
     const value = told.values[i];
     cell.dataset.mark = "";
-    cell.title = value === null ? "" : `worth ${value.toPrecision(4)}`;
+    cell.title = hidden || value === null ? "" : `worth ${value.toPrecision(4)}`;
     const share = value === null ? 0 : Math.round(100 * (value - least) / room);
     cell.style.background = shaded && value !== null
       ? `color-mix(in srgb, var(--accent) ${Math.round(share * 0.55)}%, transparent)` : "";

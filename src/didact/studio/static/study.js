@@ -58,18 +58,11 @@ const VIEWS = {
 
 function asking(told, title) {
   const parts = [heading(title), make("p", {}, `You are in ${told.place}. What is best?`)];
+  if (told.rules) parts.push(make("p", {}, make("b", {}, told.rules)));
   if (told.picture) {
-    const [row, column, rows, columns] = told.cell;
-    const board = make("div", { className: "board" });
-    board.style.setProperty("--rows", rows);
-    board.style.setProperty("--columns", columns);
-    const picture = make("div", { className: "picture" });
-    picture.innerHTML = told.picture;
-    const spot = make("div", { className: "spot" });
-    const at = (cell, cells) => `${100 * (cell * 20 + 1) / (cells * 20 + 2)}%`;
-    Object.assign(spot.style, { left: at(column, columns), top: at(row, rows), width: `${2000 / (columns * 20 + 2)}%`, height: `${2000 / (rows * 20 + 2)}%` });
-    board.append(picture, spot);
-    parts.push(board);
+    const world = make("div", { className: "asked-world" });
+    world.innerHTML = told.picture + told.legend;
+    parts.push(world);
   }
   const sure = make("p", { className: "buttons" });
   let action = null;
