@@ -94,8 +94,9 @@ class Forked:
         return None
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal."""
-        os.kill(self.pid, number)
+        """Send it a signal; nothing where it ended just now."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def terminate(self) -> None:
         """Ask it to end, if it has not ended."""
@@ -132,6 +133,8 @@ def _next_command(requests: socket.socket) -> str | None:
         if os.fork() == 0:
             requests.close()
             request, report = json.loads(message), streams.pop()
+            # Before the fork: the end of a child that is killed at once would never be told.
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             if (number := os.fork()) != 0:
                 _tell_the_end(number, report)
             os.close(report)
@@ -144,7 +147,6 @@ def _next_command(requests: socket.socket) -> str | None:
 def _tell_the_end(number: int, report: int) -> None:
     """Report the number of a process and then how it ended; leave."""
     os.write(report, str(number).encode())
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, status = os.waitpid(number, 0)
     os.write(report, str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
@@ -152,7 +154,6 @@ def _tell_the_end(number: int, report: int) -> None:
 
 def _become(request: dict, streams: list[int]) -> None:
     """Take over what a process of its own would have been started with."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -157,7 +157,8 @@ def test_a_signal_at_any_moment_loses_nothing(what, way, old, library, tmp_path)
     before, _ = of(what, old, library)  # runs the command twice, but a study once
     lasts = (time.monotonic() - began) / (1 if what == "a study" else 2)
     sent = signal.SIGKILL if way == "kill" else signal.SIGINT
-    moments = [lasts * i / 200 for i in range(200)] if way == "kill" else np.arange(0, 1, 0.05)
+    steps = np.arange(200) * lasts / 200
+    moments = steps if way == "kill" else np.arange(0.05, 1.05, 0.05)
     for seconds in moments:
         folder = tmp_path / "now"
         shutil.copytree(old, folder)
