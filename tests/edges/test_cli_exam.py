@@ -146,7 +146,7 @@ def test_an_agent_of_stable_baselines_is_asked(didact, tmp_path, monkeypatch):
 
     class Agent:
         @classmethod
-        def load(cls, path, device):
+        def load(cls, path, device, custom_objects):
             return cls()
 
         def predict(self, observation, deterministic=False):

@@ -17,6 +17,7 @@ from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.learners import load_belief
 from didact.mdp import Family, Task
+from didact.worlds.gym.runs import names_agent
 from didact.worlds.gym.trained import load_agent, refuse_pickle
 from didact.worlds.opening import open_task_or_family
 
@@ -132,7 +133,7 @@ def read_agent(text: str, task: Task | Family, *, trust_pickle: bool = False) ->
         )
     if text.endswith(".npz"):
         return load_belief(text, task.mdp)
-    if text.endswith(".zip"):
+    if names_agent(text):
         return load_agent(text, trust_pickle=trust_pickle)
     if text.endswith((".json", ".npy")):
         return read_policy(text, task)

@@ -15,6 +15,7 @@ from didact.files.kinds import PAGE, archive_kind
 from didact.inputs import shown
 from didact.report.page.simulators import simulator_page
 from didact.teaching import ClipLesson, certify, teach
+from didact.worlds.gym.runs import names_agent
 from didact.worlds.gym.trained import load_agent, refuse_pickle
 from didact.worlds.simulators.opening import BUILT_IN, named_environment
 
@@ -91,8 +92,8 @@ def _environment(source: str, parameters: dict[str, Any]) -> Any:
 
 
 def _agent(text: str, env: Any, trust_pickle: bool) -> Any:
-    """The policy that a text names; one in a .zip is built for the environment's spaces."""
-    if not text.endswith(".zip"):
+    """The policy that a text names; a trained agent is built for the environment's spaces."""
+    if not names_agent(text):
         refuse_pickle(text)
         return named_object(text, "--policy")
     return load_agent(text, env, trust_pickle=trust_pickle)

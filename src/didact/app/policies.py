@@ -16,7 +16,8 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
 from didact.planning.policies import require_plain_numbers
-from didact.worlds.gym.trained import in_numbers
+from didact.worlds.gym.runs import names_agent
+from didact.worlds.gym.trained import in_numbers, load_agent
 
 
 def read_policy(text: str, task: Task) -> Floats:
@@ -78,10 +79,13 @@ def _load(text: str) -> Any:
         return read_array(text)
     if text.endswith(".json"):
         return read_json(text)
+    if names_agent(text):
+        return load_agent(text)
     module, colon, name = text.partition(":")
     if not colon or not module or not name:
         raise InvalidParameter(
-            f"--policy must be 'optimal', a .npy or .json file, or module:name; it is {text!r:.60}"
+            "--policy must be 'optimal', a .npy, .json or .zip file, or module:name; it is "
+            f"{text!r:.60}"
         )
     return named_object(text, "--policy")
 

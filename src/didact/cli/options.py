@@ -45,7 +45,7 @@ class AnyWhole(Whole):
 trust_pickle = click.option(
     "--trust-pickle",
     is_flag=True,
-    help="Let a .zip of Stable-Baselines3 be unpickled, which can run any code that it holds.",
+    help="Let an agent's .zip and vecnormalize.pkl be unpickled, which can run any code.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 horizon = click.option(

@@ -1,9 +1,10 @@
 """Agents of Stable-Baselines3: their files are read without unpickling, or refused."""
 
+import json
 import pickle
 import sys
 import zipfile
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import gymnasium
 import numpy as np
@@ -14,8 +15,8 @@ from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParamet
 from didact.mdp.model import deciding_states, idle_states
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
+from didact.worlds.gym.runs import ALGORITHMS, NORMALISATIONS
 from didact.worlds.gym.trained import (
-    NORMALISATION,
     environment_states,
     in_numbers,
     load_agent,
@@ -140,7 +141,7 @@ def test_members_are_never_written_anywhere(trap, tmp_path):
 
 def test_how_observations_were_normalised_is_a_pickle_too(trap, tmp_path):
     path = str(write_agent(tmp_path / "agent.zip"))
-    (tmp_path / NORMALISATION).write_bytes(evil_pickle())
+    (tmp_path / NORMALISATIONS[0]).write_bytes(evil_pickle())
     with pytest.raises(Unsupported, match="were normalised; a pickle can run any code; say --tr"):
         load_agent(path)
 
@@ -164,12 +165,19 @@ def test_spaces_must_be_those_of_the_environment(trap, tmp_path):
         load_agent(path, gymnasium.make("CartPole-v1"))
 
 
+class Doubled:
+    """A normalisation that a pickle can name."""
+
+    def normalize_obs(self, seen):
+        return 2 * seen
+
+
 def test_trusted_files_are_unpickled(tmp_path, monkeypatch):
     """By the first algorithm that reads them, and with what lies beside them."""
 
     class Agent:
         @classmethod
-        def load(cls, path, device):
+        def load(cls, path, device, custom_objects):
             return cls()
 
         def predict(self, observation, deterministic=False):
@@ -180,16 +188,13 @@ def test_trusted_files_are_unpickled(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "stable_baselines3", package)
     path = str(write_agent(tmp_path / "agent.zip"))
     assert load_agent(path, trust_pickle=True).predict(3) == (3, None)
-    doubled = SimpleNamespace(normalize_obs=None)
-    (tmp_path / NORMALISATION).write_bytes(pickle.dumps(doubled))
-    monkeypatch.setattr(
-        pickle, "load", lambda file: SimpleNamespace(normalize_obs=lambda seen: 2 * seen)
-    )
+    (tmp_path / NORMALISATIONS[0]).write_bytes(pickle.dumps(Doubled()))
     assert load_agent(path, trust_pickle=True).predict(3) == (6, None)
     with pytest.raises(InvalidFile, match="cannot be read: No such file"):
         load_agent(str(tmp_path / "none.zip"), trust_pickle=True)
 
 
+OLD_LAYERS = {"pi": [5], "vf": [6]}
 SMALL = {"n_steps": 16, "batch_size": 16, "n_epochs": 1}
 LATE = {"learning_starts": 5, "buffer_size": 100}
 TRAINED = {
@@ -200,6 +205,13 @@ TRAINED = {
     "SAC": ("SAC", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8, 4]}}),
     "TD3": ("TD3", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8], "n_critics": 3}}),
     "DDPG": ("DDPG", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8]}}),
+    "TRPO": ("TRPO", "CartPole-v1", {"n_steps": 16, "policy_kwargs": {"net_arch": [8]}}),
+    "ARS, linear": ("ARS", "CartPole-v1", {"n_delta": 1}),
+    "ARS": ("ARS", "Pendulum-v1", {"n_delta": 1, "policy_kwargs": {"net_arch": [4]}}),
+    "QRDQN": ("QRDQN", "CartPole-v1", {**LATE, "policy_kwargs": {"n_quantiles": 7}}),
+    "TQC": ("TQC", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8], "n_critics": 3}}),
+    "CrossQ": ("CrossQ", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8]}}),
+    "old layers": ("PPO", "CartPole-v1", {**SMALL, "policy_kwargs": {"net_arch": OLD_LAYERS}}),
     "activation": ("A2C", "CartPole-v1", {"policy_kwargs": {"activation_fn": "ReLU"}}),
 }
 
@@ -207,27 +219,53 @@ TRAINED = {
 @pytest.mark.parametrize("kind", TRAINED)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_is_built_anew_acts_as_what_is_unpickled(kind, tmp_path, monkeypatch):
-    package = pytest.importorskip("stable_baselines3")
+    pytest.importorskip("stable_baselines3")
     import cloudpickle
     from torch import nn
 
     algorithm, id, settings = TRAINED[kind]
+    is_extra = algorithm in ALGORITHMS["sb3_contrib"]
+    package = pytest.importorskip("sb3_contrib" if is_extra else "stable_baselines3")
     if "activation_fn" in settings.get("policy_kwargs", {}):
         settings = {**settings, "policy_kwargs": {"activation_fn": nn.ReLU}}
     env, path = gymnasium.make(id), str(tmp_path / "agent.zip")
-    trained = getattr(package, algorithm)("MlpPolicy", env, seed=0, device="cpu", **settings)
+    own = "LinearPolicy" if kind == "ARS, linear" else "MlpPolicy"
+    trained = getattr(package, algorithm)(own, env, seed=0, device="cpu", **settings)
     trained.learn(20).save(path)
     by_pickle = getattr(package, algorithm).load(path, device="cpu")
     for module in (pickle, cloudpickle):
         monkeypatch.setattr(module, "loads", lambda *_, **__: pytest.fail("it was unpickled"))
         monkeypatch.setattr(module, "load", lambda *_, **__: pytest.fail("it was unpickled"))
+    if settings.get("policy_kwargs", {}).get("net_arch") is OLD_LAYERS:
+        rewritten(path, lambda data: data["policy_kwargs"].update(net_arch=[OLD_LAYERS]))
     agent = load_agent(path, env)
+    without = load_agent(path)
+    rewritten(path, as_gym)
+    old = load_agent(path)
     env.observation_space.seed(0)
     some = np.array([env.observation_space.sample() for _ in range(300)])
     some = some if some.dtype.kind == "i" else np.clip(some, -5, 5)
-    np.testing.assert_array_equal(
-        agent.predict(some, deterministic=True)[0], by_pickle.predict(some, deterministic=True)[0]
-    )
+    wanted = by_pickle.predict(some, deterministic=True)[0]
+    for found in (agent, without, old):
+        np.testing.assert_array_equal(found.predict(some, deterministic=True)[0], wanted)
+
+
+def rewritten(path, change):
+    """A file with other texts in its member `data`."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(members["data"])
+    change(data)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**members, "data": json.dumps(data)}.items():
+            archive.writestr(name, content)
+
+
+def as_gym(data):
+    """Texts as files from the time of `gym` have them."""
+    for name in ("observation_space", "action_space"):
+        data[name][":type:"] = data[name][":type:"].replace("gymnasium", "gym")
+        data[name]["shape"] = data[name].pop("_shape", None)
 
 
 TAXI = "Taxi-v4" if "Taxi-v4" in gymnasium.registry else "Taxi-v3"

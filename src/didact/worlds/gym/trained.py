@@ -3,9 +3,9 @@
 **Files**, without unpickling anything. A file is a zip. Its member `data` is JSON, in which Python
 objects stand as pickles (':serialized:') beside readable texts of their parts; `policy.pth` holds
 the weights of the policy's networks. A pickle can run any code, so none is decoded: the policy is
-one of Stable-Baselines3's own classes, built anew from the readable parts and the environment's
-spaces. Its weights are read by torch.load(weights_only=True), after the opcodes of their file were
-looked through. Where that is not enough, the user must say that the file is trusted.
+a class of Stable-Baselines3 or sb3-contrib, built anew from the readable parts and the spaces of
+the environment. Its weights are read by torch.load(weights_only=True), after the opcodes of their
+file were looked through. Where that is not enough, the user must say that the file is trusted.
 
 **State numbers.** A task may number its states otherwise than the environment that it was made
 from: `from_gymnasium` may add terminal copies. A table indexed by the environment's states, a
@@ -14,6 +14,7 @@ numbers."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import io
 import json
@@ -22,6 +23,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -41,28 +43,53 @@ from didact.inputs import (
 )
 from didact.mdp import Task
 from didact.worlds.gym.environments import describe, make_environment, open_environment
+from didact.worlds.gym.runs import (
+    Normalised,
+    agent_file,
+    normalisation_of,
+    refuse_hub_name,
+    require_plain_run,
+    run_settings,
+    unpickled,
+)
 
-ALGORITHMS = ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG")
 MAX_DATA = 10_000_000
 """Bytes of `data`: what Python makes of JSON takes twenty times as much memory."""
 MAX_UNPACKED = 50
 """Times the packed size that a member may unpack to, beyond the first megabyte."""
 MAX_OBSERVED = 1_000_000
 """Numbers of an observation: Gymnasium keeps bounds for each."""
-NORMALISATION = "vecnormalize.pkl"
-"""The file in which VecNormalize keeps how observations were normalised."""
-
 UNTRUSTED = "a pickle can run any code; say --trust-pickle (trust_pickle=True) if you trust it"
 
 POLICIES = {
-    "stable_baselines3.common.policies": ("ActorCriticPolicy", "ActorCriticCnnPolicy"),
-    "stable_baselines3.dqn.policies": ("DQNPolicy", "CnnPolicy"),
-    "stable_baselines3.sac.policies": ("SACPolicy", "CnnPolicy"),
-    "stable_baselines3.td3.policies": ("TD3Policy", "CnnPolicy"),
+    "stable_baselines3.common.policies": (
+        *("ActorCriticPolicy", "ActorCriticCnnPolicy", "MultiInputActorCriticPolicy"),
+    ),
+    "stable_baselines3.dqn.policies": ("DQNPolicy", "CnnPolicy", "MultiInputPolicy"),
+    "stable_baselines3.sac.policies": ("SACPolicy", "CnnPolicy", "MultiInputPolicy"),
+    "stable_baselines3.td3.policies": ("TD3Policy", "CnnPolicy", "MultiInputPolicy"),
+    "sb3_contrib.common.maskable.policies": (
+        *("MaskableActorCriticPolicy", "MaskableActorCriticCnnPolicy"),
+        "MaskableMultiInputActorCriticPolicy",
+    ),
+    "sb3_contrib.qrdqn.policies": ("QRDQNPolicy", "CnnPolicy", "MultiInputPolicy"),
+    "sb3_contrib.tqc.policies": ("TQCPolicy", "CnnPolicy", "MultiInputPolicy"),
+    "sb3_contrib.crossq.policies": ("CrossQPolicy",),
+    "sb3_contrib.ars.policies": ("ARSPolicy", "ARSLinearPolicy"),
 }
-"""Classes of policies by module; DDPG has those of TD3."""
-HIDDEN = dict(zip(POLICIES, ([64, 64], [64, 64], [256, 256], [400, 300]), strict=True))
+"""Classes of policies by module; DDPG has those of TD3, TRPO those of PPO."""
+HIDDEN = dict(
+    zip(
+        POLICIES,
+        ([64, 64], [64, 64], [256, 256], [400, 300], [64, 64], [64, 64], [256, 256], [256, 256],
+         []),
+        strict=True,
+    )
+)  # fmt: skip
 """Widths of layers where a file names none."""
+ACTING = {"dqn": "q_net.", "qrdqn": "quantile_net.", "sac": "actor.", "td3": "actor.",
+          "tqc": "actor.", "crossq": "actor."}  # fmt: skip
+"""Of a policy of several networks, the one that acts; older files name the others otherwise."""
 CLASSES = {
     "activation_fn": (
         "torch.nn.modules.activation",
@@ -76,7 +103,7 @@ CLASSES = {
 """Options of a policy that are classes: their module, and the names that are known."""
 SWITCHES = (
     *("use_sde", "full_std", "use_expln", "squash_output", "normalize_images"),
-    "share_features_extractor",
+    *("share_features_extractor", "with_bias", "squash"),
 )
 WITHOUT_EFFECT = ("optimizer_class", "optimizer_kwargs", "ortho_init", "log_std_init")
 """Options that change no answer of a trained policy that is asked for its best action."""
@@ -84,6 +111,7 @@ TENSORS = {
     ("collections", "OrderedDict"),
     ("torch._utils", "_rebuild_tensor_v2"),
     ("torch._utils", "_rebuild_parameter"),
+    ("torch.serialization", "_get_layout"),
     *(("torch", f"{kind}Storage") for kind in ("Float", "Double", "Half", "Long", "Int", "Byte")),
 }
 """What a file of weights may name: tensors and the table that holds them."""
@@ -91,35 +119,51 @@ NUMBERS = ("float32", "float64", "uint8", "int8", "int16", "int32", "int64")
 
 
 def load_agent(path: str | os.PathLike[str], env: Any = None, *, trust_pickle: bool = False) -> Any:
-    """The trained agent in a file of Stable-Baselines3 (.zip), an object with `predict`.
+    """The trained agent in a file of Stable-Baselines3 or sb3-contrib (.zip), with `predict`.
 
     Nothing is unpickled: the policy is built anew from the plain text and the weights in the file,
     and acts as the one that Stable-Baselines3 loads. Other files are refused unless trusted.
 
-    path: of the file.
+    path: of the file, or of the folder of a training run (RL Baselines3 Zoo).
     env: the environment whose spaces the agent has: its id, itself, its class or a function that
-        makes one. Continuous actions and pictures need it; else the file tells them.
-    trust_pickle: True lets Stable-Baselines3 unpickle the file, and vecnormalize.pkl beside it,
-        which can run any code that they hold.
+        makes one. Observations that are dicts need it; else the file tells the spaces.
+    trust_pickle: True lets vecnormalize.pkl beside the file be unpickled, and the file itself where
+        its text is not enough, which can run any code that they hold.
     """
     shown_path(path)
-    path = os.fspath(path)
+    refuse_hub_name(os.fspath(path))
+    path = agent_file(os.fspath(path))
     flag(trust_pickle, "trust_pickle")
-    beside = os.path.join(os.path.dirname(path), NORMALISATION)
-    if trust_pickle:
-        agent = _unpickled(path)
-        return _Normalised(agent, beside) if os.path.exists(beside) else agent
-    spaces = env
+    open_file(path).close()
+    beside = normalisation_of(path)
+    require_plain_run(path, run_settings(path))
+    spaces = _spaces_of(env)
+    try:
+        agent = _agent_of(path, spaces, beside, trust_pickle=trust_pickle)
+    except DidactError:
+        if not trust_pickle:
+            raise
+        agent = unpickled(path, _require_package(), spaces)
+    return Normalised(agent, beside) if beside is not None else agent
+
+
+def _spaces_of(env: Any) -> Any:
+    """The environment whose spaces are taken; None where none is given."""
     if isinstance(env, str):
-        spaces = make_environment(env, {})
-    elif inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
+        return make_environment(env, {})
+    if inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
         with own_code("making the environment"):
-            spaces = env()
+            return env()
+    return env
+
+
+def _agent_of(path: str, spaces: Any, beside: str | None, *, trust_pickle: bool) -> Any:
+    """The agent, built from the plain parts of its file."""
     plan, weights = planned(path, spaces)
-    if os.path.exists(beside):
+    if beside is not None and not trust_pickle:
         raise Unsupported(
-            f"{shown_path(path)}: {NORMALISATION} beside it says how the agent's observations were "
-            f"normalised; {UNTRUSTED}, or move it away if it is another agent's"
+            f"{shown_path(path)}: {os.path.basename(beside)} beside it says how the agent's "
+            f"observations were normalised; {UNTRUSTED}, or move it away if it is another agent's"
         )
     _require_package()
     try:
@@ -207,6 +251,11 @@ def _class_of(written: Any) -> tuple[str, str]:
     module = given.get("__module__")
     found = re.match(r"<function (\w+)\.__init__ at ", str(given.get("__init__")))
     name = found[1] if found else ""
+    if name.startswith("Recurrent"):
+        raise Unsupported(
+            f"its policy {name} remembers earlier observations; only agents without memory, which "
+            "act on what they see alone, can be observed"
+        )
     if not isinstance(module, str) or name not in POLICIES.get(module, ()):
         raise _needs_pickle(f"its policy {shown(name or module)}, none that is known here,")
     return module, name
@@ -222,6 +271,12 @@ def _options(written: Any) -> dict[str, Any]:
     for name, value in written.items():
         if name in (":type:", ":serialized:", *WITHOUT_EFFECT):
             continue
+        if name == "net_arch" and isinstance(value, str):
+            value = _read_literal(value)
+        if name == "net_arch" and isinstance(value, list) and len(value) == 1 and (
+            isinstance(value[0], dict)
+        ):  # fmt: skip
+            value = value[0]  # how Stable-Baselines3 wrote it before 1.8
         if (name == "net_arch" and _is_architecture(value)) or _is_plain(name, value):
             found[name] = value
         elif name in CLASSES:
@@ -235,8 +290,10 @@ def _is_plain(name: str, value: Any) -> bool:
     """Whether an option is a switch or a number that is known."""
     if name in SWITCHES:
         return isinstance(value, bool)
-    if name == "n_critics":
-        return is_whole(value) and 1 <= value <= 100
+    if name in ("n_critics", "n_quantiles"):
+        return is_whole(value) and 1 <= value <= 1000
+    if name in ("batch_norm_momentum", "batch_norm_eps", "renorm_warmup_steps"):
+        return is_number(value)
     if name == "features_extractor_kwargs":
         return value == {} or (isinstance(value, dict) and _are_widths([value.get("features_dim")])
                                and len(value) == 1)  # fmt: skip
@@ -264,16 +321,27 @@ def _named_class(option: str, text: Any) -> str:
     return found[1]
 
 
+def _read_literal(text: str) -> Any:
+    """Lists, dicts and numbers that a text writes as Python does; the text where it has others."""
+    try:
+        return ast.literal_eval(text[:10_000])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+
+
 def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
     """The environment's own space, which must be the file's; else the one that the file tells."""
     from gymnasium import spaces
 
     given = data.get(name)
     written = given if isinstance(given, dict) else {}
-    named = re.fullmatch(r"<class 'gymnasium\.spaces\.\w+\.(\w+)'>", str(written.get(":type:")))
+    pattern = r"<class 'gym(?:nasium)?\.spaces\.\w+\.(\w+)'>"
+    named = re.fullmatch(pattern, str(written.get(":type:")))
     told = (named[1] if named else None, *_sizes(written))
     if own is None:
-        return _told_space(name, told, written.get("dtype"))
+        return _told_space(name, told, written)
+    if told[0] == type(own).__name__ in ("Dict", "MultiDiscrete"):
+        return own  # the weights must fit it
     size = int(own.n) if isinstance(own, spaces.Discrete) else None
     wanted = (type(own).__name__, size, None if size else tuple(own.shape or ()))
     if told != wanted and told[0] == "Box" == wanted[0] and _is_transposed(own, told[2]):
@@ -281,28 +349,58 @@ def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
     if told != wanted:
         raise InvalidFile(
             f"its {name} must be the environment's, {_in_words(wanted)}; it is {_in_words(told)}"
+            + _frames(wanted, told)
         )
     return spaces.Discrete(size) if size else own
 
 
-def _told_space(name: str, told: tuple[str | None, int | None, Any], dtype: Any) -> Any:
+def _frames(own: tuple[Any, ...], told: tuple[Any, ...]) -> str:
+    """What to do where a file's observations are several of the environment's."""
+    one, many = own[2], told[2]
+    if not one or not many or one[:-1] != many[:-1] or many[-1] % one[-1] or many == one:
+        return ""
+    return (
+        f". It saw {many[-1] // one[-1]} frames at once: give the environment with the wrapper "
+        "that stacks them, as VecFrameStack"
+    )
+
+
+def _told_space(
+    name: str, told: tuple[str | None, int | None, Any], written: Mapping[str, Any]
+) -> Any:
     """The space that a file tells: its kind, its number of values, its shape and its dtype."""
     from gymnasium import spaces
 
     kind, n, shape = told
     if kind == "Discrete" and n is not None:
         return spaces.Discrete(n)
+    dtype = written.get("dtype")
     is_box = kind == "Box" and dtype in NUMBERS and shape is not None
     is_picture = is_box and dtype == "uint8" and len(shape or ()) == 3
     if is_box and not is_picture and name == "observation_space":
         # bounds of what is observed change no answer; those of actions do
         return spaces.Box(-1, 1, shape, dtype=np.dtype(dtype).type)
+    bounds = [_told_numbers(written.get(side), shape) for side in ("low", "high")]
+    if is_box and name == "action_space" and all(bound is not None for bound in bounds):
+        return spaces.Box(*bounds, dtype=np.dtype(dtype).type)
     raise _needs_pickle(f"its {name} {shown(kind)}")
+
+
+def _told_numbers(text: Any, shape: Any) -> Any:
+    """Numbers that a text shows as an array; None where some are left out."""
+    if not isinstance(text, str) or len(text) > 10_000 or shape is None:
+        return None
+    try:
+        found = np.array([float(part) for part in text.strip("[] \n").replace("\n", " ").split()])
+    except ValueError:
+        return None
+    fits = found.size == math.prod(shape) and np.isfinite(found).all()
+    return found.reshape(shape).astype(np.float32) if fits else None
 
 
 def _sizes(written: Mapping[str, Any]) -> tuple[int | None, tuple[int, ...] | None]:
     """The number of a Discrete space, or the shape of another, where the text tells it."""
-    n, shape = str(written.get("n", "")), written.get("_shape")
+    n, shape = str(written.get("n", "")), written.get("_shape", written.get("shape"))
     if n.isdecimal() and len(n) < 10 and int(n):
         return int(n), None
     if not isinstance(shape, list) or len(shape) > 8:
@@ -382,30 +480,55 @@ def _built(
         else value
         for name, value in options.items()
     }
-    if kind[0].endswith(".common.policies"):
+    if kind[0].endswith((".common.policies", ".maskable.policies")):
         made["ortho_init"] = False  # first weights are replaced, and such ones take long to find
-    policy = _class_named(*kind)(seen, taken, _no_steps, **made)
-    wanted = {name: tuple(part.shape) for name, part in policy.state_dict().items()}
-    given = {name: tuple(part.shape) for name, part in state.items()}
-    if given != wanted:
-        name = min(set(given.items()) ^ set(wanted.items()))[0]
-        raise InvalidFile(
-            f"policy.pth must fit the policy that data describes; {shown(name)} has the shape "
-            f"{given.get(name)} instead of {wanted.get(name)}"
-        )
+    schedule = () if ".ars." in kind[0] else (_no_steps,)
+    policy = _class_named(*kind)(seen, taken, *schedule, **made)
+    state = _acting_weights(kind[0], state, policy.state_dict())
     policy.load_state_dict(state)
     policy.set_training_mode(False)
     return policy
 
 
+def _acting_weights(module: str, state: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The weights of a file for a policy that was built anew; refused where those that act differ.
+
+    Older files have one features extractor where newer ones have the same once more for each
+    network, and name critics otherwise; critics do not act.
+    """
+    acting = ACTING.get(module.split(".")[-2], "")
+    found = {}
+    for name, part in own.items():
+        source = name
+        if name not in state:
+            source = re.sub(r"^(pi|vf)_features_extractor", "features_extractor", name)
+        given = state.get(source)
+        if given is not None and given.shape == part.shape:
+            found[name] = given
+        elif name.startswith(acting) and "value_net" not in name:
+            raise InvalidFile(
+                f"policy.pth must fit the policy that data describes; {shown(name)} has the shape "
+                f"{None if given is None else tuple(given.shape)} instead of {tuple(part.shape)}"
+            )
+        else:
+            found[name] = part
+    unknown = [name for name in state if name.startswith(acting) and name not in own]
+    if unknown and not acting:
+        raise InvalidFile(
+            f"policy.pth must fit the policy that data describes; it has {shown(min(unknown))} too"
+        )
+    return found
+
+
 def _class_named(module: str, name: str) -> Any:
     """A class of POLICIES."""
-    from stable_baselines3.common import policies
-    from stable_baselines3.dqn import policies as dqn  # type: ignore[import-not-found]
-    from stable_baselines3.sac import policies as sac  # type: ignore[import-not-found]
-    from stable_baselines3.td3 import policies as td3  # type: ignore[import-not-found]
-
-    return getattr(dict(zip(POLICIES, (policies, dqn, sac, td3), strict=True))[module], name)
+    try:
+        return getattr(import_module(module), name)
+    except ImportError:
+        raise Unsupported(
+            f"its policy {name} needs the package sb3_contrib; install it, or name the agent as "
+            "module:name"
+        ) from None
 
 
 def _require_size(
@@ -438,43 +561,6 @@ def _n_numbers(space: Any) -> int:
 def _no_steps(_: float) -> float:
     """A learning rate for what does not learn."""
     return 0.0
-
-
-def _unpickled(path: str) -> Any:
-    """The agent by the first algorithm of Stable-Baselines3 that reads the file."""
-    package = _require_package()
-    open_file(path).close()
-    reasons = []
-    for name in ALGORITHMS:
-        try:
-            return getattr(package, name).load(path, device="cpu")
-        except FAILURES as error:  # another algorithm's file, or none at all
-            reasons.append(reason_of(error))
-    raise InvalidFile(
-        f"{shown_path(path)}: no algorithm of Stable-Baselines3 reads it: {reasons[0]}"
-    )
-
-
-class _Normalised:
-    """An agent that sees observations as VecNormalize normalised them; from a trusted pickle."""
-
-    def __init__(self, agent: Any, path: str):
-        import pickle
-
-        try:
-            with open_file(path) as file:
-                self._normalisation = pickle.load(file)
-        except FAILURES as error:
-            raise InvalidFile(
-                f"{shown_path(path)}: cannot be unpickled: {reason_of(error)}"
-            ) from None
-        self._agent = agent
-
-    def predict(self, observation: Any, deterministic: bool = False) -> Any:
-        """What the agent does where this is observed."""
-        return self._agent.predict(
-            self._normalisation.normalize_obs(observation), deterministic=deterministic
-        )
 
 
 _END = " (end)"
