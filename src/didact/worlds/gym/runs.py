@@ -137,7 +137,7 @@ def unpickled(path: str, package: Any, spaces: Any) -> Any:
         custom |= {name: getattr(spaces, name) for name in ("observation_space", "action_space")}
     for module, names in ALGORITHMS.items():
         try:
-            holder = package if module == "stable_baselines3" else import_module(module)
+            holder = package if module == "stable_baselines3" else import_module("sb3_contrib")
         except ImportError:
             continue
         for name in names:

@@ -23,13 +23,13 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
+from didact.files.extras import require_package
 from didact.files.reading import MOST_BYTES, open_file, shown_path
 from didact.inputs import (
     FAILURES,
@@ -454,14 +454,7 @@ def _refused_weights(what: str) -> InvalidFile:
 
 
 def _require_package() -> Any:
-    try:
-        import stable_baselines3  # type: ignore[import-not-found]
-    except ImportError:
-        raise Unsupported(
-            "files of Stable-Baselines3 (.zip) need the package stable_baselines3; install it, or "
-            "name the agent as module:name"
-        ) from None
-    return stable_baselines3
+    return require_package("stable_baselines3", "sb3", "files of Stable-Baselines3 (.zip)")
 
 
 def _built(
@@ -522,13 +515,7 @@ def _acting_weights(module: str, state: dict[str, Any], own: dict[str, Any]) -> 
 
 def _class_named(module: str, name: str) -> Any:
     """A class of POLICIES."""
-    try:
-        return getattr(import_module(module), name)
-    except ImportError:
-        raise Unsupported(
-            f"its policy {name} needs the package sb3_contrib; install it, or name the agent as "
-            "module:name"
-        ) from None
+    return getattr(require_package(module, "sb3", f"agents with a {name}"), name)
 
 
 def _require_size(
