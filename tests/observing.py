@@ -23,5 +23,11 @@ def plain_setting(weights, tolerance=0.1, *, seen=(None, None, None), discount=0
                   **more):  # fmt: skip
     """Scaled features as they are; seen: simulator, policy and features."""
     k = len(weights)
-    return Setting(*seen, weights, ("",) * k, discount, horizon, tolerance, scale=np.ones(k),
+    simulator, policy, features = seen
+
+    def of_step(before, actions, stepped):
+        return features(before, actions, stepped.observations, stepped.ended)
+
+    return Setting(simulator, policy, of_step, weights,
+                   ("",) * k, discount, horizon, tolerance, scale=np.ones(k),
                    alternatives=Alternatives(2), rewards=StepRewards(weights), **more)  # fmt: skip

@@ -70,6 +70,7 @@ PUBLIC = [
     "observe",
     "prove",
     "rank",
+    "reward_terms",
     "reachable_pairs",
     "reachable_states",
     "register_learner",

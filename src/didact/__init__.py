@@ -55,6 +55,7 @@ _ROOM_OF = {
     "ng_russell": "didact.bec",
     "observe": "didact.bec",
     "prove": "didact.bec",
+    "reward_terms": "didact.bec",
     "Difficulty": "didact.teaching",
     "Frontier": "didact.teaching",
     "Lesson": "didact.teaching",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from didact.bec import ng_russell as ng_russell
     from didact.bec import observe as observe
     from didact.bec import prove as prove
+    from didact.bec import reward_terms as reward_terms
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
     from didact.learners import Belief as Belief

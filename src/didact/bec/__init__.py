@@ -4,7 +4,7 @@ from didact.bec.classes import EquivalenceClass, demonstration_class, equivalenc
 from didact.bec.cone import Cone
 from didact.bec.ng_russell import ng_russell
 from didact.bec.observed.evaluate import evaluate
-from didact.bec.observed.observe import ObserveSettings, observe
+from didact.bec.observed.observe import ObserveSettings, observe, reward_terms
 from didact.bec.observed.result import Observed, load_observed
 from didact.bec.observed.setting import ObserveWorkers
 from didact.bec.proofs import Proof, prove
@@ -27,4 +27,5 @@ __all__ = [
     "ng_russell",
     "observe",
     "prove",
+    "reward_terms",
 ]

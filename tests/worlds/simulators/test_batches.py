@@ -5,7 +5,7 @@ import pytest
 from gymnasium import spaces
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.worlds.simulators.batches import batch_features, batch_policy
+from didact.worlds.simulators.batches import Stepped, batch_features, batch_policy
 
 TWO, BOX = spaces.Discrete(2), spaces.Box(-1, 1, (1,))
 SOME = np.array([[0.0, 1.0], [2.0, -3.0]])
@@ -65,6 +65,12 @@ def test_answers_that_are_no_actions_are_refused(policy):
         batch_policy(policy, TWO, SOME)
 
 
+def went(observations):
+    """A step that led there and ended nothing."""
+    n = len(observations)
+    return Stepped(observations, np.zeros(n), np.zeros(n, dtype=bool))
+
+
 @pytest.mark.parametrize(
     "features",
     [
@@ -73,14 +79,37 @@ def test_answers_that_are_no_actions_are_refused(policy):
     ],
 )
 def test_features_of_one_and_of_many_are_alike(features):
-    some = (SOME, np.array([0, 1]), SOME + 1, np.array([False, False]))
-    steps = (MANY, np.arange(50) % 2, MANY + 1, np.zeros(50, dtype=bool))
+    some = (SOME, np.array([0, 1]), went(SOME + 1))
+    steps = (MANY, np.arange(50) % 2, went(MANY + 1))
     found = batch_features(features, None, some)(*steps)
     np.testing.assert_allclose(found, np.stack([MANY[:, 0], steps[1], MANY[:, 1] + 1], axis=1))
 
 
+NAMED = {
+    "what came": lambda next_obs: [next_obs[0]],
+    "by keyword": lambda *, terminated, obs: [obs[0] + terminated],
+    "info": lambda info, action: [info["pays"] + action],
+    "with a setting": lambda observation, size=2.0: [size * observation[0]],
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_features_take_the_parts_of_a_step_that_they_name(kind):
+    infos = [{"pays": 5.0 + i} for i in range(2)]
+    step = (SOME, np.array([0, 1]), went(SOME + 1)._replace(infos=infos))
+    wanted = {"what came": SOME[:, 0] + 1, "by keyword": SOME[:, 0], "info": [5.0, 7.0],
+              "with a setting": 2 * SOME[:, 0]}[kind]  # fmt: skip
+    np.testing.assert_allclose(batch_features(NAMED[kind], None, step)(*step)[:, 0], wanted)
+
+
+def test_info_that_no_step_gives_is_refused():
+    step = (SOME, np.array([0, 1]), went(SOME))
+    with pytest.raises(InvalidParameter, match="features take info, which this simulator's steps"):
+        batch_features(NAMED["info"], None, step)
+
+
 def test_bad_features_are_refused_in_one_line():
-    some = (SOME, np.array([0, 1]), SOME, np.array([False, False]))
+    some = (SOME, np.array([0, 1]), went(SOME))
     with pytest.raises(InvalidModel, match="features must be finite; feature 1 is nan"):
         batch_features(lambda o, a, n, e: [1.0, np.nan], None, some)
     with pytest.raises(InvalidParameter, match="the features failed: on many steps KeyError"):
@@ -92,7 +121,7 @@ def test_bad_features_are_refused_in_one_line():
 
 
 def test_one_number_for_a_step_is_one_feature():
-    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+    steps = (np.zeros((3, 2)), np.zeros(3), went(np.ones((3, 2))))
     phi = batch_features(lambda o, a, n, e: [float(n[0])], None, steps)
     np.testing.assert_array_equal(phi(*steps), np.ones((3, 1)))
 
@@ -102,12 +131,12 @@ def test_features_of_many_in_single_precision_are_taken_as_they_are():
         noise = 1e-6 * len(observation)  # as sums that depend on how many there are
         return (after[:, :1] - observation[:, :1]) * 100 * (1 + noise)
 
-    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+    steps = (np.zeros((3, 2)), np.zeros(3), went(np.ones((3, 2))))
     np.testing.assert_allclose(batch_features(rounded, None, steps)(*steps), 100.0, rtol=1e-4)
 
 
 def test_features_that_fail_say_why_on_many_steps_and_on_one():
-    steps = (np.zeros((3, 2)), np.zeros(3), np.ones((3, 2)), np.zeros(3, dtype=bool))
+    steps = (np.zeros((3, 2)), np.zeros(3), went(np.ones((3, 2))))
 
     def broken(observation, action, after, ended):
         return after[:, :1] / {}["missing"]

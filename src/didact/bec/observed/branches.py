@@ -189,7 +189,7 @@ class _Branches:
         for done in range(1, setting.horizon + 1):
             before = self._batch.observations
             stepped = self._batch.step(actions)
-            phi = setting.features(before, actions, stepped.observations, stepped.ended)
+            phi = setting.features(before, actions, stepped)
             if self._paid is not None:
                 self._paid.add(phi, stepped.rewards, done)
             counts[self.alive] += weight * phi

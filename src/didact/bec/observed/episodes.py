@@ -88,7 +88,7 @@ def followed(batch: SimulatorBatch, policy: Policy, features: Features, length: 
         before, states = batch.observations, batch.saved_states()
         chosen = policy(before)
         stepped = batch.step(chosen)
-        phi = features(before, chosen, stepped.observations, stepped.ended)
+        phi = features(before, chosen, stepped)
         steps = np.full(len(alive), t)
         walked.add(states, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
         batch.keep(~stepped.ended)
@@ -113,7 +113,7 @@ def replayed(
             chosen = np.asarray(action)[None]
             stepped = batch.step(chosen)
             _require_same(stepped.observations, episode, number, t + 1)
-            phi = features(before, chosen, stepped.observations, stepped.ended)
+            phi = features(before, chosen, stepped)
             where = (np.array([number]), np.array([t]))
             if t < length:
                 walked.add(states, before, chosen, phi, stepped.rewards, stepped.ended, *where)
@@ -152,7 +152,7 @@ def probed_rewards(
     for done in range(1, horizon + 1):
         before = batch.observations
         stepped = batch.step(actions)
-        phi = setting.features(before, actions, stepped.observations, stepped.ended)
+        phi = setting.features(before, actions, stepped)
         paid.add(phi, stepped.rewards, done)
         batch.keep(~stepped.ended)
         alive = alive[~stepped.ended]
@@ -239,10 +239,10 @@ def walk_to_times(
             if not len(left):
                 break
         before, actions = batch.observations, choose(batch)
-        shown_after, rewards, ended = batch.step(actions)
-        phi = setting.features(before, actions, shown_after, ended)
-        record = record.with_steps(phi, rewards, in_step(t, "an episode"))
-        batch.keep(~ended)
-        left = left[~ended]
+        stepped = batch.step(actions)
+        phi = setting.features(before, actions, stepped)
+        record = record.with_steps(phi, stepped.rewards, in_step(t, "an episode"))
+        batch.keep(~stepped.ended)
+        left = left[~stepped.ended]
         t += 1
     return record

@@ -216,7 +216,7 @@ def returns_of(setting: Setting, choose: Choose, seeds: list[int]) -> Floats:
     for _ in range(setting.horizon):
         before, actions = batch.observations, choose(batch)
         stepped = batch.step(actions)
-        phi = setting.features(before, actions, stepped.observations, stepped.ended)
+        phi = setting.features(before, actions, stepped)
         totals[alive] += weight * (phi @ setting.weights)
         weight *= setting.discount
         batch.keep(~stepped.ended)

@@ -58,6 +58,7 @@ from didact.worlds.simulators.batches import (
     batch_policy,
 )
 from didact.worlds.simulators.opening import named_environment, open_simulator
+from didact.worlds.simulators.terms import RewardTerms, find_terms, ready_features
 
 LOOK = 3
 """Steps of a branch of the first measurement, in units of 1 / (1 - discount)."""
@@ -142,8 +143,10 @@ def observe(
         of states, or 'point-robot', 'pendulum', 'mountain-car' or 'lqr', which are built in.
     policy: an object with `predict`, as Stable-Baselines3 has it, or a function of observations;
         by default `env.best_policy(discount)`, which built-in simulators have.
-    features: a function (observation, action, next_observation, terminated) -> k numbers, of one
-        step or of many; by default `env.features`.
+    features: a function that gives k numbers for a step, or for many, and names what it takes:
+        observation (obs), action, next_observation (next_obs), terminated, info; by default
+        `env.features`. 'auto': the terms of the reward that are known of this environment, or that
+        its steps report in `info`.
     weights: of the features in the reward; by default `env.weights` where features are its own,
         else they are fitted to the environment's rewards.
     feature_names: one for each feature.
@@ -170,6 +173,10 @@ def observe(
     simulator = open_simulator(_as_objects(env) if episodes else env, restore=chosen.restore)
     if chosen.starts is not None:
         simulator.start_from(chosen.starts)
+    if isinstance(features, str) and features == "auto":
+        ready = ready_features(simulator)
+        features, names = ready.features, list(ready.names) if names is None else names
+        weights = ready.weights if weights is None else weights
     asked = _asked(env, policy, (features, weights, names), float(discount))
     others = _alternatives(simulator.action_space, chosen, seed)
     observer = _Observer(simulator, asked, chosen, others, (n_rollouts, length), episodes)
@@ -181,6 +188,23 @@ def observe(
             raise
         simulator.is_random = True  # chance that comes late: all over again, with repeats
         return observer.run(tolerance, helpers, as_generator(seed, "observe"))
+
+
+def reward_terms(
+    env: Any, policy: Any = None, *, n_steps: int = 2000, seed: Seed = 0
+) -> RewardTerms:
+    """Which linear terms reproduce the rewards of an environment, and what they leave unsaid.
+
+    Terms are looked for among 1, the end, numbers of `info`, actions, and observations with their
+    squares and absolute values.
+
+    env: as for `observe`.
+    policy: follows every second episode, so that rewards that chance never meets are seen.
+    n_steps: steps whose rewards are compared.
+    seed: None, a whole number, or a generator.
+    """
+    simulator = open_simulator(env, restore="auto", plain=True)
+    return find_terms(simulator, policy, n_steps, seed)
 
 
 def _options(given: Any, kind: type[Options], name: str) -> Options:
@@ -333,8 +357,7 @@ class _Observer(NamedTuple):
         act = batch_policy(self.asked.policy, self.simulator.action_space, before)
         chosen = act(before)
         stepped = batch.step(chosen)
-        first_step = (before, chosen, stepped.observations, stepped.ended)
-        phi = batch_features(self.asked.features, self.asked.names, first_step)
+        phi = batch_features(self.asked.features, self.asked.names, (before, chosen, stepped))
         batch.keep(np.zeros(len(seeds), dtype=np.bool_))
         return act, phi
 

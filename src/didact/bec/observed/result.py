@@ -247,8 +247,12 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
         raise InvalidParameter(
             "policy must be the one that was seen; it acts otherwise in what the file shows"
         )
-    ended = np.zeros(len(some), dtype=np.bool_)
-    phi = batch_features(chosen, old.feature_names, (some, act(some), some, ended))
+    batch = simulator.begin(range(2))
+    before = batch.observations
+    chosen_actions = act(before)
+    stepped = batch.step(chosen_actions)
+    phi = batch_features(chosen, old.feature_names, (before, chosen_actions, stepped))
+    batch.keep(np.zeros(2, dtype=np.bool_))
     setting = replace(old, simulator=simulator, policy=act, features=phi)
     return replace(seen, setting=setting)
 

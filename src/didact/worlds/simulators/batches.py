@@ -32,12 +32,14 @@ class DrawsChance(Unsupported):
 class Stepped(NamedTuple):
     """What one step of a batch gave: observations after it, rewards, and which copies ended.
 
-    An episode ends where the environment says `terminated`; a time limit ends nothing.
+    An episode ends where the environment says `terminated`; a time limit ends nothing. infos: the
+    dict that each copy's step gave; None where a simulator gives none.
     """
 
     observations: Any
     rewards: NDArray[np.float64]
     ended: Mask
+    infos: list[dict[str, Any]] | None = None
 
 
 class SimulatorBatch(Protocol):
@@ -99,7 +101,8 @@ class Simulator(Protocol):
 
 Floats = NDArray[np.float64]
 Policy = Callable[[Any], Any]
-Features = Callable[[Any, Any, Any, Any], Floats]
+Features = Callable[[Any, Any, Stepped], Floats]
+"""Of what copies showed, their actions, and what the step gave: (n, k)."""
 
 
 EXACTLY, ROUGHLY = 1e-6, 1e-3
@@ -171,19 +174,77 @@ def _actions(answer: Callable[[Any], Any], shape: tuple[int, ...], observations:
     return given
 
 
-def batch_features(features: Any, names: Any, some: tuple[Any, Any, Any, Any]) -> Features:
-    """phi of many steps, (n, k), from a function of one step or of many; `some` steps are tried."""
+PARTS = {
+    "observation": ("observation", "observations", "obs"),
+    "action": ("action", "actions"),
+    "next_observation": ("next_observation", "next_observations", "next_obs", "after"),
+    "terminated": ("terminated", "ended"),
+    "info": ("info",),
+}
+"""What features may name of a step, in the order in which four of them are given without names."""
+
+
+def batch_features(features: Any, names: Any, some: tuple[Any, Any, Stepped]) -> Features:
+    """The features of many steps at once; `some` steps are tried.
+
+    features: a function that names what it takes of a step: observation (obs), action,
+    next_observation (next_obs), terminated, info; or one of four arguments, the first four in this
+    order. Of one step or of many; one that takes `info` is asked for one step.
+    """
     if not callable(features):
         raise InvalidParameter(
             "features must be a function (observation, action, next_observation, terminated) -> "
             f"k numbers; it is {shown(features)}"
         )
-    chosen = features if _takes_many(features, some) else _rows(_each(features))
-    _require_either(features, chosen, some)
-    k = _numbers(chosen, some, None).shape[1]
+    taken, by_keyword = _parts_taken(features)
+    if by_keyword:
+        features = partial(_by_keyword, features, by_keyword)
+    tried = _parts(taken, some)
+    together = "info" not in taken and _takes_many(features, tried)
+    chosen = features if together else _rows(_each(features))
+    _require_either(features, chosen, tried)
+    k = _numbers(chosen, tried, None).shape[1]
     if names is not None and len(names) != k:
         raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
-    return partial(_numbers_of, chosen, k)
+    return partial(_numbers_of, chosen, k, taken)
+
+
+def _parts_taken(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a function takes of a step, in the order of its parameters, and their names where they
+    must be given by keyword."""
+    canonical = {alias: part for part, aliases in PARTS.items() for alias in aliases}
+    try:
+        given = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return tuple(PARTS)[:4], ()
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [
+        one
+        for one in given
+        if one.kind in (*plain, inspect.Parameter.KEYWORD_ONLY) and one.default is one.empty
+    ]
+    if not needed or any(one.name not in canonical for one in needed):
+        return tuple(PARTS)[:4], ()
+    names = tuple(one.name for one in needed)
+    is_plain = all(one.kind in plain for one in needed)
+    return tuple(canonical[name] for name in names), () if is_plain else names
+
+
+def _by_keyword(function: Callable[..., Any], names: tuple[str, ...], *parts: Any) -> Any:
+    return function(**dict(zip(names, parts, strict=True)))
+
+
+def _parts(taken: tuple[str, ...], step: tuple[Any, Any, Stepped]) -> tuple[Any, ...]:
+    """These parts of a step of all copies."""
+    before, actions, stepped = step
+    if "info" in taken and stepped.infos is None:
+        raise InvalidParameter(
+            "features take info, which this simulator's steps do not give; give a function that "
+            "makes the environment, or features without info"
+        )
+    all_parts = (before, actions, stepped.observations, stepped.ended, stepped.infos)
+    known = dict(zip(PARTS, all_parts, strict=True))
+    return tuple(known[name] for name in taken)
 
 
 def _require_either(of_many: Callable[..., Any], of_one: Callable[..., Any], some: Any) -> None:
@@ -207,8 +268,8 @@ def _reshaped(function: Callable[..., Any], *many: Any) -> Any:
     return np.asarray(function(*many)).reshape(len(many[0]), -1)
 
 
-def _numbers_of(function: Any, k: int, *steps: Any) -> Floats:
-    return _numbers(function, steps, k)
+def _numbers_of(function: Any, k: int, taken: tuple[str, ...], *step: Any) -> Floats:
+    return _numbers(function, _parts(taken, step), k)
 
 
 def _numbers(function: Any, steps: Any, k: int | None) -> Floats:

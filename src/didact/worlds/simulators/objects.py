@@ -238,14 +238,15 @@ class ObjectBatch:
     def step(self, actions: Any) -> Stepped:
         """One step of every copy."""
         rewards, ended = np.empty(len(self._envs)), np.empty(len(self._envs), dtype=np.bool_)
+        infos: list[dict[str, Any]] = [{}] * len(self._envs)
         with own_code(f"step of {self._simulator.name}"), self._chance.drawn():
             for i, env in enumerate(self._envs):
                 action = actions[i].item() if np.ndim(actions[i]) == 0 else actions[i]
-                self._shown[i], rewards[i], ended[i], _, _ = env.step(action)
+                self._shown[i], rewards[i], ended[i], _, infos[i] = env.step(action)
                 seed, before = self._histories[i]
                 self._histories[i] = History(seed, (*before, action))
         self._simulator.n_steps += len(self._envs)
-        return Stepped(self.observations, rewards, ended)
+        return Stepped(self.observations, rewards, ended, infos)
 
     def keep(self, which: Mask) -> None:
         """Drop the other copies, whose objects go back to the pool."""

@@ -56,13 +56,14 @@ def named_environment(env: Any, parameters: Mapping[str, Any] | None = None) -> 
     return BUILT_IN[env](**given)
 
 
-def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
+def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> Simulator:
     """A simulator of an environment.
 
     env: 'point-robot', 'lqr', an object that steps arrays of states (see `simulators.arrays`), the
         id of a Gymnasium environment, an environment, its class, or a function that makes one.
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
+    plain: objects, whose steps give `info`, also where a vector entry point steps arrays.
     """
     title = env if isinstance(env, str) else None
     env = named_environment(env)
@@ -71,7 +72,7 @@ def open_simulator(env: Any, *, restore: str = "auto") -> Simulator:
     if is_array_simulator(env) and not hasattr(env, "reset"):
         return ArraySimulator(env, title or _title(env))
     if isinstance(env, str):
-        vector = vector_entry(env) if restore == "auto" else None
+        vector = vector_entry(env) if restore == "auto" and not plain else None
         if vector is not None:
             return ArraySimulator(vector, env)
     if _is_object(env):
