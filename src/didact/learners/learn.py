@@ -17,6 +17,7 @@ from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.clips import ClipBelief, learn_from_clips
 from didact.learners.evidence import Evidence, as_evidence
+from didact.learners.presets import preset_options
 from didact.mdp import MDP, Task
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
@@ -70,6 +71,7 @@ def learn(
     demonstrations: Any,
     *,
     learner: str = "birl",
+    preset: str | None = None,
     seed: Seed = 0,
     **options: Any,
 ) -> Belief | ClipBelief:
@@ -84,6 +86,9 @@ def learn(
         and stops among them: who answers chooses what is worth more with a probability
         proportional to exp(confidence worth).
     learner: 'birl', 'bio-irl', 'ml-irl', 'policy-matching', 'max-entropy', or one of your own.
+    preset: 'paper' for the paper's settings of birl (one chain of 10,000 steps of size 0.005) and
+        of bio-irl (1,000 steps of size 0.05, trust 100, greedy matching), see
+        `didact.paper.published_chain`; options that are given besides win.
     seed: None, a whole number, or a generator; the same seed gives the same draws.
     options: of the learner, as follows.
 
@@ -136,10 +141,13 @@ def learn(
     most_norm: the largest |w| allowed; 100 by default.
     """
     if isinstance(mdp, Observed):
+        if preset is not None:
+            raise InvalidParameter("preset is for tasks; leave it out for a policy in a simulator")
         find_learner("birl", options)
         return learn_from_clips(mdp, demonstrations, learner=learner, seed=seed, **options)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
+    options = preset_options(preset, learner, evidence.mdp.n_features, options)
     if len(evidence.answers) and not _takes_feedback(learner, method):
         raise Unsupported(
             f"learner {learner!r} learns from demonstrations alone; for comparisons, preferences, "

@@ -74,6 +74,7 @@ class TeachSettings:
     order: str | None = None
     seed: Seed = 0
     rollouts: int | None = None
+    deterministic: bool = False
     min_probability: Fraction | None = None
     learners: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -81,6 +82,11 @@ class TeachSettings:
     def __post_init__(self) -> None:
         flag(self.closed, "closed")
         flag(self.trim, "trim")
+        if flag(self.deterministic, "deterministic") and (self.teacher == "exact" or self.closed):
+            raise InvalidParameter(
+                "deterministic is for greedy and random teachers of one optimal action in each "
+                "state; leave it out for teacher 'exact' and for closed lessons"
+            )
         for name in ("budget", "horizon"):
             if getattr(self, name) is not None:
                 whole_number(getattr(self, name), name, 1)
@@ -162,7 +168,8 @@ class TeachSettings:
             ]
             names = list(bec.family.names)
             document |= {"members": names, "member_cost": charged or None}
-        return document | ({} if self.order is None else {"order": self.order})
+        document |= {} if self.order is None else {"order": self.order}
+        return document | ({"deterministic": True} if self.deterministic else {})
 
 
 MAX_STATES = 20_000

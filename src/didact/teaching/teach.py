@@ -19,7 +19,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.bec.halfspaces import Scope
 from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter
-from didact.inputs import plain, seconds, shown
+from didact.inputs import choice, plain, seconds, shown
 from didact.mdp import Family, Task
 from didact.numerics.exact import changed
 from didact.planning.solve import Arithmetic
@@ -28,6 +28,7 @@ from didact.stages import stage
 from didact.teaching.build import LIKELY, TeachSettings, lesson_of_picks
 from didact.teaching.clips.lesson import ClipLesson, teach_observed
 from didact.teaching.covers.candidates import (
+    ROLLOUTS,
     GivenStarts,
     Starts,
     all_starts,
@@ -115,6 +116,11 @@ def teach(
       allowed; 0 allows every possible one. By default 'exact' allows what is seen within about
       1,000 attempts, 1/1000, where such demonstrations can teach, else every possible one; other
       teachers allow every possible one.
+    - `deterministic`: True for a teacher with a deterministic policy, the first optimal action of
+      each state, as in the paper's figure of features; all of them by default.
+    - `preset`: 'paper' for Algorithm 1 as it is printed: half-spaces of all states
+      (`scope='all'`), 20 rollouts from each start unless `rollouts` says how many, and whole
+      trajectories (`trim=False`). The paper does not say how many rollouts.
     - `trim`: True (the default) cuts what follows the last step that is needed of a demonstration,
       and what precedes the first where it may begin there; a closed lesson stays closed. False
       shows whole ones, as 'uvm', 'random' and teachers of your own always do.
@@ -144,6 +150,7 @@ def teach(
         return _teach_observed(task, locals())
     if "demonstrations" in options:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
+    scope, options = _preset(options.pop("preset", None), scope, options)
     settings = TeachSettings.of(
         options,
         teacher=teacher,
@@ -157,13 +164,21 @@ def teach(
         closed=closed,
         seed=seed,
     )
-    find_teacher(teacher, settings.options)
+    find_teacher(settings.teacher, settings.options)
     problem, begin = _problem(task, settings, bec)
     picks = None
     if _searches_all(settings, problem.bec):
         settings, problem, picks = _cheapest_of_all(settings, problem, begin)
-    picks = picked_by(teacher, problem, seed) if picks is None else picks
+    picks = picked_by(settings.teacher, problem, seed) if picks is None else picks
     return lesson_of_picks(settings, problem, picks, begin, settings.document(problem, begin))
+
+
+def _preset(name: Any, scope: Scope, options: Mapping[str, Any]) -> tuple[Scope, dict[str, Any]]:
+    """Scope and options of a preset; options that are given besides win."""
+    if name is None:
+        return scope, dict(options)
+    choice(name, "preset", ("paper",))
+    return "all", {"trim": False, "rollouts": ROLLOUTS, **options}
 
 
 def teach_within(
@@ -294,7 +309,8 @@ def _problem(
     given, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
     if bec is None:
         bec = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
-    starts = offers_of(bec, all_starts(bec) if given is None else given, settings.horizon)
+    begin = all_starts(bec) if given is None else given
+    starts = offers_of(bec, begin, settings.horizon, deterministic=settings.deterministic)
     if settings.starts is not None:
         require_in_scope(bec, starts)
     stage("cover: what can be shown, and the fewest of it")

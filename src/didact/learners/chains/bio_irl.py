@@ -40,7 +40,12 @@ from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, SuccessorFeatures, float_successor_features, solve
 from didact.registry import passing_on
-from didact.teaching.covers.candidates import as_horizon, as_starts, candidate_demonstrations
+from didact.teaching.covers.candidates import (
+    as_horizon,
+    as_starts,
+    candidate_demonstrations,
+    first_action,
+)
 from didact.teaching.covers.problem import Problem, cover_elements
 from didact.teaching.teachers import greedy_picks
 
@@ -128,11 +133,9 @@ class InformationGap:
         """What the first m demonstrations of SCOT's lesson show, m as many as were shown."""
         mdp = bec.task.mdp
         assert self.horizon is not None
-        first = np.zeros_like(bec.plan.optimal)
-        first[np.arange(mdp.n_states), bec.plan.optimal.argmax(axis=1)] = True
         candidates = candidate_demonstrations(
             mdp,
-            bec.plan if self.horizon == 1 else replace(bec.plan, optimal=first),
+            bec.plan if self.horizon == 1 else first_action(bec.plan),
             starts=as_starts(mdp, None),
             horizon=self.horizon,
             rollouts=None,

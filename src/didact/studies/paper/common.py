@@ -9,6 +9,7 @@ import numpy as np
 
 from didact.learners import learn
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
+from didact.learners.presets import published_chain
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
@@ -38,27 +39,9 @@ def chain_of(settings: Any, n_features: int) -> dict[str, Any]:
     return published_chain(
         n_features,
         confidence=settings.confidence,
-        steps=settings.steps,
+        n_steps=settings.steps,
         step_size=settings.step_size,
     )
-
-
-def published_chain(
-    n_features: int, *, confidence: float, steps: int, step_size: float
-) -> dict[str, Any]:
-    """The paper's chain as options of BIRL: the L1 sphere, one chain from a constant reward."""
-    return {
-        "learner": "birl",
-        "prior": "l1-sphere",
-        "proposal": "lattice",
-        "start": [-1 / n_features] * n_features,
-        "n_chains": 1,
-        "burn_in": 0,
-        "confidence": confidence,
-        "n_steps": steps,
-        "step_size": step_size,
-        "threads": 1,
-    }
 
 
 def learned(

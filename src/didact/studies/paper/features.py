@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -34,7 +34,7 @@ from didact.studies.summary import (
     estimate,
 )
 from didact.teaching import check
-from didact.teaching.covers.candidates import as_starts, candidate_demonstrations
+from didact.teaching.covers.candidates import as_starts, candidate_demonstrations, first_action
 from didact.teaching.covers.problem import Picks, Problem, cover_elements
 from didact.teaching.teachers import scot
 from didact.teaching.uvm import minimise_uncertainty
@@ -110,11 +110,10 @@ def _both(task: Task, horizon: int, n_samples: int, rng: np.random.Generator) ->
 
 def _one_walk_from_each_start(bec: EquivalenceClass, horizon: int) -> Problem:
     """The cover problem whose candidates take the first optimal action in each state."""
-    mdp, first = bec.task.mdp, np.zeros_like(bec.plan.optimal)
-    first[np.arange(len(first)), bec.plan.optimal.argmax(axis=1)] = True
+    mdp = bec.task.mdp
     candidates = candidate_demonstrations(
         mdp,
-        replace(bec.plan, optimal=first),
+        first_action(bec.plan),
         starts=as_starts(mdp, None),
         horizon=horizon,
         rollouts=None,

@@ -160,6 +160,13 @@ def candidate_demonstrations(
     return Candidates(pairs, mdp.n_actions, horizon, True)
 
 
+def first_action(plan: Plan) -> Plan:
+    """The plan of a deterministic teacher: of the optimal actions of a state only the first."""
+    first = np.zeros_like(plan.optimal)
+    first[np.arange(len(first)), plan.optimal.argmax(axis=1)] = True
+    return replace(plan, optimal=first & plan.optimal)
+
+
 def _is_one_path(mdp: MDP, plan: Plan, starts: Indices) -> bool:
     """Whether policy and transitions leave no choice on the way from the starts."""
     if not mdp.is_deterministic() or (plan.n_optimal[starts] > 1).any():
@@ -367,10 +374,16 @@ def all_starts(bec: EquivalenceClass) -> dict[int, Indices]:
 
 
 def offers_of(
-    bec: EquivalenceClass, begin: Mapping[int, Indices], horizon: int | None
+    bec: EquivalenceClass,
+    begin: Mapping[int, Indices],
+    horizon: int | None,
+    *,
+    deterministic: bool = False,
 ) -> list[Starts]:
-    """What the parts that have starts offer."""
+    """What the parts that have starts offer; deterministic: by the first optimal action alone."""
     parts = [(bec.parts[number], starts) for number, starts in begin.items()]
+    if deterministic:
+        parts = [(replace(p, plan=first_action(p.plan)), starts) for p, starts in parts]
     return [Starts(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
 
 
