@@ -262,3 +262,33 @@ def test_a_lesson_in_python_reports_to_people_too(tmp_path):
     assert "It would rather take two steps on white" in (tmp_path / "page.html").read_text()
     with pytest.raises(InvalidParameter, match="audience must be 'experts' or 'people'"):
         lesson.report(tmp_path / "page.html", audience="cats")
+
+
+def test_every_step_under_a_policy_is_its_own_and_ties_are_told(didact, tmp_path):
+    """A detour round the cliff: the reward that explains it ties most actions."""
+    task = from_gymnasium("CliffWalking-v1")
+    safe = [2 if s % 12 == 11 else 0 if s >= 12 else 1 for s in range(48)]
+    (tmp_path / "safe.json").write_text(json.dumps(safe))
+    answer = didact("explain", "CliffWalking-v1", "--policy", "safe.json", "--json")
+    assert answer.code == 0
+    lesson = json.loads(answer.out)["lesson"]
+    pairs = [tuple(pair) for shown in lesson["demonstrations"] for pair in shown]
+    assert len(pairs) == 17
+    assert all(safe[state] == action for state, action in pairs)
+    assert pairs[0][0] == int(task.mdp.start.floats.argmax())
+    page = (tmp_path / "lesson.html").read_text()
+    assert "other actions are exactly as good in 37 situations" in page
+    assert "Every step that is shown is the policy" in page
+
+
+def test_a_lesson_that_covers_no_facet_shows_what_there_is(didact, tmp_path):
+    grid = ("-p", "rows=S.G./..#./ww.F", "-p", "weights=S=-1,.=-1,G=10,w=-4,F=-20",
+            "-p", "terminal=GF", "-p", "start=S", "-p", "discount=0.9")  # fmt: skip
+    answer = didact("explain", "grid", *grid, "--for", "people")
+    assert answer.code == 3
+    page = (tmp_path / "lesson.html").read_text()
+    assert "There is nothing to watch" not in page
+    assert "Watch one demonstration of 2 steps." in page
+    assert "Where one may still guess wrongly" in page
+    world = page[page.index('id="world-title"') : page.index('id="shown"')]
+    assert "10" not in re.sub("<[^>]*>", " ", world)

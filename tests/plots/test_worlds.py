@@ -32,6 +32,17 @@ def test_walls_ends_and_starts_are_where_they_are(ax):
     assert np.transpose(starts.get_data()).tolist() == [[0, 0]]
 
 
+def test_goal_and_holes_have_signs_of_their_own_and_a_legend(ax):
+    plots.world(make("FrozenLake-v1"), ax)
+    signs = {line.get_label(): line for line in ax.get_lines()}
+    goal, holes = signs["a goal"], signs["an end that pays less"]
+    assert np.transpose(goal.get_data()).tolist() == [[3, 3]]
+    assert len(holes.get_xdata()) == 4
+    assert goal.get_marker() != holes.get_marker()
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == list(signs)
+
+
 def test_a_world_that_is_no_grid_is_a_table(ax):
     task = make("garnet")
     task.plot(ax)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
 
 from didact.app.policies import read_policy
 from didact.bec.classes import equivalence_class
-from didact.bec.halfspaces import Scope
+from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.rationalise import NearestReward, Rationalisation, nearest_reward, rationalise
 from didact.errors import InvalidParameter
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE
+from didact.inputs import counted
 from didact.mdp import Family, Task
 from didact.planning.solve import Arithmetic
 from didact.report.page.family import family_page
@@ -98,7 +101,11 @@ def explain_source(
         return Explained(task, None, None, reward.found, None, reward.story, None)
     task = reward.task
     bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
-    lesson = teach(task, bec=bec, **{"trim": False, **settings})
+    own = None if reward.given is None else _own_actions(bec.plan.optimal, reward.given)
+    lesson = _best_lesson(task, bec, {"trim": False, "taken": own, **settings})
+    if own is not None:
+        story = (*reward.story, *_ties(task, bec, own, lesson))
+        reward = replace(reward, story=story)
     verified = verified_lesson(task, lesson)
     shown: dict[str, Any] = {"command": command, "story": reward.story, "pair": pair}
     page = lesson_page(task, lesson, bec=bec, verified=verified, audience=audience, **shown)
@@ -109,9 +116,13 @@ def explain_source(
 
 @dataclass(frozen=True, eq=False)
 class _Reward:
-    """The task with the reward that is taught, None where none explains the policy; and why."""
+    """The task with the reward that is taught, None where none explains the policy; and why.
+
+    given: the policy's probabilities (S, A); None where the task's own was taken.
+    """
 
     task: Task | None
+    given: Any = None
     found: Rationalisation | None = None
     nearest: NearestReward | None = None
     story: tuple[str, ...] = ()
@@ -125,11 +136,45 @@ def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: 
     story = tuple(policy_story(task, policy, found, nearest, scene_of(task)))
     weights = found.weights if nearest is None else nearest.weights
     if weights is None:
-        return _Reward(None, found, nearest, story)
+        return _Reward(None, given, found, nearest, story)
     name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
     seen = task.observations
     taught = Task(task.mdp, list(weights), name=name, layout=task.layout, observations=seen)
-    return _Reward(taught, found, nearest, story)
+    return _Reward(taught, given, found, nearest, story)
+
+
+def _own_actions(optimal: Any, policy: Any) -> Any:
+    """The actions (S, A) that demonstrations may take: the policy's own, where those are optimal.
+
+    Where none of them is, which only happens under the nearest reward, every optimal one.
+    """
+    own = optimal & (np.asarray(policy) > 0)
+    return np.where(own.any(axis=1)[:, None], own, optimal)
+
+
+def _best_lesson(task: Task, bec: Any, settings: Mapping[str, Any]) -> Lesson:
+    """The lesson that the settings ask for; where it shows nothing, all that can be shown.
+
+    A demonstration that states no facet of the class may still exclude rewards. The teacher
+    `scot-redundant` picks it, and the page tells what stays open.
+    """
+    lesson = teach(task, bec=bec, **settings)
+    if lesson.is_complete or lesson.demonstrations or settings.get("teacher", "scot") != "scot":
+        return lesson
+    return teach(task, bec=bec, **{**settings, "teacher": "scot-redundant"})
+
+
+def _ties(task: Task, bec: Any, own: Any, lesson: Lesson) -> Iterator[str]:
+    """Where the reward holds other actions for as good as the policy's own."""
+    counts = scope_states(task.mdp, bec.scope) & (bec.plan.optimal & ~own).any(axis=1)
+    n = int(counts.sum())
+    if not n:
+        return
+    open_words = "" if lesson.is_complete else " That they are as good it cannot show."
+    yield (
+        f"Under this reward other actions are exactly as good in {counted(n, 'situation')}. Every "
+        f"step that is shown is the policy's own.{open_words}"
+    )
 
 
 def _require_pair(task: Task, pair: tuple[int, int]) -> None:

@@ -22,6 +22,7 @@ from didact.mdp.task import (
     states_by_cell,
 )
 from didact.planning import Plan
+from didact.planning.ends import END, GOAL, WORSE, kinds_of_ends
 from didact.plots.drawing import FAINT, INK, SMALL, axes_of, colour, legend_below
 
 if TYPE_CHECKING:
@@ -55,6 +56,14 @@ ARROW = {
     "headaxislength": 4.0,
 }
 HEAVY = {"width": 0.085, "headwidth": 2.8, "headlength": 2.4, "headaxislength": 2.3}
+
+SIGNS = {
+    GOAL: "a goal",
+    WORSE: "an end that pays less",
+    END: "the episode ends",
+    "start": "start",
+}
+"""What the legend calls signs."""
 
 Pair = tuple[int, int]
 
@@ -110,15 +119,34 @@ class Grid:
         return NAMED.get(self.task.mdp.feature_name(feature), PALE[feature % len(PALE)])
 
     def draw_signs(self) -> None:
-        """A star where episodes end, a ring where they start, unless they may start anywhere."""
-        mdp, side = self.task.mdp, 60.0 / max(self.cells.shape)
-        ends = self.points(np.flatnonzero(mdp.terminal).tolist())
-        starts = self.points(np.flatnonzero(marked_starts(mdp) & ~mdp.terminal).tolist())
-        if ends.size:
-            self.ax.plot(*ends.T, "*", color=INK, markersize=min(9.0, side), zorder=3)
-        if starts.size:
-            size = min(14.0, 1.4 * side)
-            self.ax.plot(*starts.T, "o", markersize=size, fillstyle="none", color=INK, zorder=3)
+        """A star where episodes end, a cross at ends that pay less, a ring where they start.
+
+        Starts have no ring where episodes may start anywhere.
+        """
+        for kind, states in self.signs.items():
+            points = self.points(states)
+            self.ax.plot(*points.T, **self._style_of(kind))
+
+    @cached_property
+    def signs(self) -> dict[str, list[int]]:
+        """The states that have a sign, by its kind: one of the ends' kinds, or 'start'."""
+        mdp, found = self.task.mdp, dict[str, list[int]]()
+        for end, kind in kinds_of_ends(self.task).items():
+            if end in self.places:
+                found.setdefault(kind, []).append(end)
+        starts = np.flatnonzero(marked_starts(mdp) & ~mdp.terminal).tolist()
+        return {**found, **({"start": starts} if starts else {})}
+
+    def _style_of(self, kind: str) -> dict[str, Any]:
+        """How Matplotlib draws a sign."""
+        side = 60.0 / max(self.cells.shape)
+        given = {"linestyle": "none", "zorder": 3, "label": SIGNS[kind]}
+        if kind == "start":
+            ring = {"marker": "o", "fillstyle": "none", "markersize": min(14.0, 1.4 * side)}
+            return {**given, **ring, "color": INK}
+        if kind == WORSE:
+            return {**given, "marker": "X", "color": WRONG, "markersize": min(8.0, side)}
+        return {**given, "marker": "*", "color": INK, "markersize": min(9.0, side)}
 
     def draw_marks(self, marks: Mapping[int, str]) -> None:
         """A short text in the corner of some states' cells."""
@@ -157,21 +185,30 @@ class Grid:
             self._write(x + CORNER, y + CORNER, str(number + 1), colour(number), **style)
 
     def draw_legend(self) -> None:
-        """The features that cells show, as swatches with their names, and letters if others."""
+        """The features that cells show, with their letters if others, and the signs."""
+        from matplotlib.lines import Line2D
+
+        size = {"markersize": 6.0}
+        signs = [Line2D([], [], **{**self._style_of(kind), **size}) for kind in self.signs]
+        handles = [*self._swatches(), *signs]
+        if handles:
+            legend_below(self.ax, handles, drop=3)
+
+    def _swatches(self) -> list[Any]:
+        """The colours of the features that cells show, with names; none where cells show none."""
         from matplotlib.patches import Patch
 
         mdp = self.task.mdp
         if mdp.n_features > MOST_NAMES or mdp.has_action_features:
-            return
+            return []
         letters = feature_letters(mdp)
         names = [mdp.feature_name(i) for i in range(mdp.n_features)]
         if letters != [name[:1].lower() for name in names]:
             names = [f"{letter}: {name}" for letter, name in zip(letters, names, strict=True)]
-        swatches = [
+        return [
             Patch(facecolor=self.colour_of(i), edgecolor=FAINT, label=name)
             for i, name in enumerate(names)
         ]
-        legend_below(self.ax, swatches, drop=3)
 
     def leave_only_cells(self) -> None:
         """No axes, and cells that are squares."""

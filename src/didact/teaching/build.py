@@ -57,8 +57,9 @@ COVERING = ("scot", "scot-redundant", "exact")
 class TeachSettings:
     """Settings of one call, checked; fields are named and documented as in `teach`.
 
-    min_probability: an exact number. learners: whose loss is bounded, by `teach_within`. options:
-    the teacher's own.
+    min_probability: an exact number. learners: whose loss is bounded, by `teach_within`. taken:
+    (S, A), the optimal actions that demonstrations of a task may take, as those of a given policy;
+    no bound on the cost is certified then. options: the teacher's own.
     """
 
     teacher: str = "scot"
@@ -77,6 +78,7 @@ class TeachSettings:
     deterministic: bool = False
     min_probability: Fraction | None = None
     learners: tuple[str, ...] = ()
+    taken: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -196,7 +198,9 @@ class LessonEvidence:
     def certificate(self) -> CoverCertificate | None:
         """Wrong rewards with weights that bound the cost of every lesson; None where none is."""
         found, settings = self.picks.certificate, self.settings
-        is_bounded = not settings.learners and not callable(settings.cost)
+        # A certificate is over all optimal walks, not over those of one policy.
+        by_rule = settings.taken is None and not callable(settings.cost)
+        is_bounded = by_rule and not settings.learners
         if found is not None or not is_bounded or not self.coverage.is_complete:
             return cast(CoverCertificate | None, found)
         n_states = sum(part.task.mdp.n_states for part in self.bec.parts)

@@ -311,6 +311,8 @@ def _problem(
         bec = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
     begin = all_starts(bec) if given is None else given
     starts = offers_of(bec, begin, settings.horizon, deterministic=settings.deterministic)
+    if settings.taken is not None:
+        starts = [replace(own, taken=settings.taken) for own in starts]
     if settings.starts is not None:
         require_in_scope(bec, starts)
     stage("cover: what can be shown, and the fewest of it")
@@ -339,7 +341,7 @@ def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
 def _searches_all(settings: TeachSettings, bec: EquivalenceClass) -> bool:
     """Whether all allowed walks are searched: that needs exact rows and a cost by rule."""
     is_exact = settings.teacher == "exact" and bec.rows.exact is not None
-    return is_exact and not callable(settings.cost)
+    return is_exact and not callable(settings.cost) and settings.taken is None
 
 
 def _cheapest_of_all(

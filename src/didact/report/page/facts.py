@@ -31,6 +31,8 @@ from didact.teaching.witness import witness_plan
 
 TRIED = 3
 """Rewards tried for each demonstration; the one with the largest loss is shown."""
+MOST_WEAKER = 6
+"""Half-spaces told of a demonstration that states no constraint of the class."""
 MOST_TRIED = 60
 """At most so many for a lesson."""
 
@@ -97,8 +99,25 @@ class Facts:
         return self.curve[-1].covered
 
     def said_by(self, demonstration: int) -> list[Said]:
-        """What a demonstration shows that those before it did not."""
-        return [said for said in self.said if said.demonstration == demonstration]
+        """What a demonstration shows that those before it did not.
+
+        Where that is no constraint of the class, the weaker half-spaces that it states.
+        """
+        own = [said for said in self.said if said.demonstration == demonstration]
+        return own if own or self.lesson.is_complete else self._weaker(demonstration)
+
+    def _weaker(self, demonstration: int) -> list[Said]:
+        """Half-spaces that a demonstration of an incomplete lesson states first."""
+        shown, mdp = as_demonstrations(self.lesson.demonstrations, self.task.mdp), self.task.mdp
+        rows = self.bec.rows
+        before, after = (
+            set(rows.stated_by(demonstrated_pairs(mdp, shown[:n])).tolist()) if n else set()
+            for n in (demonstration, demonstration + 1)
+        )
+        return [
+            Said(self.bec.words_of(row), row, rows.statement_of(row), False, demonstration, None)
+            for row in sorted(after - before)[:MOST_WEAKER]
+        ]
 
 
 def gather(task: Task, lesson: Lesson, bec: EquivalenceClass | None = None) -> Facts:

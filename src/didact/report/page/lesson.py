@@ -49,6 +49,7 @@ from didact.report.page.world import (
     astray_box,
     astray_picture,
     legend,
+    neutral_legend,
     world_box,
     world_picture,
 )
@@ -269,6 +270,7 @@ def _laid_out(
         story=story,
         world=None if scene is None else _world(facts, scene, is_solved=not for_people),
         legend=named,
+        kinds=neutral_legend(task, scene),
         why=why_words(facts),
         cards=tuple(_cards(facts, scene, shown)),
         charts=coverage_charts(facts.curve, len(facts.said)),

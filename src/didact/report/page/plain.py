@@ -283,7 +283,8 @@ def _open(facts: Facts, scene: Scene | None) -> str:
     astray = facts.witness.astray
     if not astray:
         return "Someone who watched all this may still be wrong about what it likes."
-    task, state = facts.task, astray[0]
+    seen = {state for shown in facts.lesson.demonstrations for state, _ in shown}
+    task, state = facts.task, next((s for s in astray if s not in seen), astray[0])
     right = " or ".join(action_words(task, a) for a in facts.bec.plan.optimal_actions(state))
     wrong = " or ".join(action_words(task, int(a)) for a in facts.witness.wrong[state].nonzero()[0])
     where = shown_name(state_in_words(task.mdp, state, scene), 90)

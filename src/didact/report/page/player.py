@@ -14,13 +14,13 @@ from didact.inputs import counted
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
 from didact.mdp.task import ARROW_OF
+from didact.planning.ends import only_successor
 from didact.report.page.scene import (
     WIDEST_CELL,
     Box,
     Picture,
     Place,
     Scene,
-    only_successor,
     points,
     state_in_words,
     stub,

@@ -20,17 +20,9 @@ from didact.mdp.model import idle_states
 from didact.mdp.naming import cell_words
 from didact.mdp.task import action_directions
 from didact.planning import Plan
-from didact.report.page.grid import (
-    END,
-    GOAL,
-    WORSE,
-    Cells,
-    cell_runs,
-    ends_alike,
-    grid_lines,
-    kinds_of_ends,
-)
-from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, number, only_successor
+from didact.planning.ends import END, GOAL, WORSE, ends_alike, kinds_of_ends, only_successor
+from didact.report.page.grid import Cells, cell_runs, grid_lines
+from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, number
 
 RIDE_NAME = re.compile(
     r"row (\d{1,3}), column (\d{1,3}); passenger (in taxi|[^;]{1,8}); to ([^;]{1,8}?)(?: \(end\))?"

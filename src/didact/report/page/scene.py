@@ -189,11 +189,3 @@ def scene_of(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> 
 def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:
     """Where one is: as the picture says it, else by name or number."""
     return state_words(mdp, state) if scene is None else scene.in_words(state)
-
-
-def only_successor(mdp: MDP, state: int, action: int) -> int | None:
-    """Where an action leads when there is only one outcome."""
-    moves = mdp.transitions
-    row = state * mdp.n_actions + action
-    low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
-    return int(moves.successors[low]) if high == low + 1 else None

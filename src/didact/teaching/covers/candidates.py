@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -318,16 +319,21 @@ GivenStarts = Iterable[int] | Mapping[Any, Iterable[int]] | str | None
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """A part, the states where its demonstrations may begin, and their most steps."""
+    """A part, the states where its demonstrations may begin, and their most steps.
+
+    taken: (S, A), the actions that demonstrations may take; None for every optimal action.
+    """
 
     part: Part
     starts: Indices
     horizon: int
+    taken: Mask | None = None
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
-        """What is optimal in the part."""
-        return self.part.plan
+        """What is optimal in the part and may be shown."""
+        plan = self.part.plan
+        return plan if self.taken is None else replace(plan, optimal=plan.optimal & self.taken)
 
     def home_pairs(self, pairs: Iterable[int], width: int) -> list[int]:
         """Those of the pairs s * width + a that are of this part, as they are numbered in it."""
