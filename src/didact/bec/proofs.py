@@ -64,7 +64,12 @@ def prove(bec: EquivalenceClass, demonstrations: Iterable[Any]) -> Proof:
             "a proof needs exact arithmetic, and this class was computed in floats; "
             "build it with arithmetic='exact'"
         )
-    shown = bec.as_demonstrations(demonstrations)
+    return proof_of(bec, bec.as_demonstrations(demonstrations))
+
+
+def proof_of(bec: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Proof:
+    """The proof of `prove`, of demonstrations that were read already."""
+    assert bec.rows.exact is not None
     part = demonstration_rows(bec, shown)
     assert part.exact is not None
     certificates: list[Multipliers] = []

@@ -108,7 +108,8 @@ class TeachSettings:
         settings = {each.name for each in fields(cls)} - {"learners", "options"}
         common = {name: value for name, value in options.items() if name in settings}
         own = {name: value for name, value in options.items() if name not in settings}
-        common["min_probability"] = as_probability(common.get("min_probability"))
+        if common.get("min_probability") is not None:
+            common["min_probability"] = as_probability(common["min_probability"])
         return cls(**common, **named, options=own)
 
     @property

@@ -28,7 +28,7 @@ from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
 from didact.bec.linear import Row, matrix, primitive, products
 from didact.bec.nnls import nearest_in_cone
-from didact.bec.proofs import Proof, prove
+from didact.bec.proofs import Proof, proof_of
 from didact.mdp import MDP, Demonstration
 from didact.numerics.exact import Floats, Numbers
 from didact.numerics.texts import number_texts
@@ -67,7 +67,7 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     """What is known of demonstrations that cover so much: by a proof, or in floats by counting."""
     bec = elements.bec
     stage("proof")
-    proof = prove(bec, demonstrations) if bec.rows.exact is not None else None
+    proof = proof_of(bec, tuple(demonstrations)) if bec.rows.exact is not None else None
     if covered == elements.everything if proof is None else proof.teaches:
         return Judgement(True, proof, None, None)
     witness = _witness_of(elements, demonstrations, covered, proof)

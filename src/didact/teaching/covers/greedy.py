@@ -88,8 +88,7 @@ def greedy_cover(
         # Gains per cost 1 stay whole numbers: fractions are slow.
         return -gain if cost == 1 else Fraction(-gain) / cost, -gain, order(number), number
 
-    first = _first_of_each(masks, costs, order, fixed_costs)
-    heap = [entry(masks[number].bit_count(), number) for number in first]
+    heap = [entry(mask.bit_count(), number) for number, mask in masks.items() if mask]
     heapq.heapify(heap)
     while heap and covered != everything and len(picks) != most:
         _, last_known, _, pick = heap[0]
@@ -110,21 +109,6 @@ def greedy_cover(
             heap = [entry(-known, number) for _, known, _, number in heap]
             heapq.heapify(heap)
     return Greedy(tuple(picks), tuple(gains))
-
-
-def _first_of_each(
-    masks: Mapping[int, int], costs: Costs, order: Rank, fixed_costs: FixedCosts | None
-) -> Iterable[int]:
-    """For each set of elements the candidate that goes before all others with just it.
-
-    Where groups cost, for each group: a dearer candidate of an open group may be the better.
-    """
-    first: dict[tuple[int, int], int] = {}
-    useful = (number for number, mask in masks.items() if mask)
-    for number in sorted(useful, key=lambda number: (costs[number], order(number))):
-        group = 0 if fixed_costs is None else fixed_costs.group_of[number]
-        first.setdefault((masks[number], group), number)
-    return first.values()
 
 
 def hits_of(cuts: Sequence[Collection[int]]) -> Mapping[int, int]:

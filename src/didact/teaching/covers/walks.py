@@ -103,10 +103,8 @@ class Allowed:
         }
 
 
-def as_probability(given: Any) -> Fraction | None:
-    """The least probability of an allowed walk; None where it was not given."""
-    if given is None:
-        return None
+def as_probability(given: Any) -> Fraction:
+    """The least probability of an allowed walk."""
     exact = read_number(given, "min_probability")
     if not 0 <= exact <= 1:
         raise InvalidParameter(f"min_probability must be from 0 to 1; it is {shown(given)}")
