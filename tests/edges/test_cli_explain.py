@@ -235,9 +235,7 @@ def test_people_get_plain_words_and_the_mathematics_folded(didact, tmp_path):
     page = out.read_text()
     seen, folded = page.split("<details><summary>The mathematics behind it</summary>")
     assert "Watch one demonstration of 13 steps." in seen
-    assert (
-        "It would rather take any number of steps that pay −1 than one step that pays −100" in seen
-    )
+    assert "It would rather take any number of steps than falling off the cliff" in seen
     assert "half-space" not in seen.split("<body>")[1]
     assert "all optimal actions" not in seen
     assert "Rewards that still fit" in folded

@@ -52,6 +52,16 @@ def test_a_lesson_in_a_world_that_is_no_grid_is_its_steps(ax):
     assert sum(len(c.get_offsets()) for c in ax.collections) == lesson.n_pairs
 
 
+def test_taxis_lesson_is_a_way_over_its_map(ax):
+    task = make("Taxi-v4")
+    (way,) = plots.lesson(teach(task, horizon=6), ax).get_lines()[8:9]
+    rows, columns = ax.get_ylim(), ax.get_xlim()
+    assert (rows, columns) == ((4.5, -0.5), (-0.5, 4.5))
+    x, y = np.transpose(way.get_data())[0]
+    state = teach(task, horizon=6).demonstrations[0][0][0]
+    assert task.mdp.state_names[state].startswith(f"row {y + 1:.0f}, column {x + 1:.0f};")
+
+
 def test_each_member_that_is_shown_has_axes_of_its_own(tmp_path):
     import matplotlib.pyplot as plt
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
+from didact.mdp.naming import action_words
 from didact.plots.drawing import SMALL, SOFT, axes_of, colour, count_axis, without_box
 from didact.plots.worlds import world
 from didact.teaching import Lesson, Selection
@@ -26,7 +28,8 @@ def lesson(
 ) -> Axes:
     """A lesson's demonstrations, numbered in their order, on the world of its task.
 
-    Where the world is no grid, a row of steps for each demonstration, coloured by action.
+    Where states are named by their cells, as those of Taxi are, the way over the map; where the
+    world is no grid at all, a row of steps for each demonstration, coloured by action.
 
     found: of `didact.teach`, or from a file.
     ax: Matplotlib axes, new ones by default; they are returned.
@@ -39,10 +42,59 @@ def lesson(
         task = found.bec.task
     shown = found.demonstrations
     if task.layout is None:
-        drawn = steps(task.mdp, shown, ax, **style)
+        cells = _cells_by_name(task.mdp)
+        if cells is None:
+            drawn = steps(task.mdp, shown, ax, **style)
+        else:
+            drawn = _walks(task.mdp, shown, cells, ax)
     else:
         drawn = world(task, ax, shown=[list(demonstration) for demonstration in shown], **style)
     drawn.set_title(f"{task.name}\n{len(shown)} shown, {found.status}")
+    return drawn
+
+
+CELL_NAME = re.compile(r"row (\d{1,3}), column (\d{1,3})\b")
+
+
+def _cells_by_name(mdp: MDP) -> list[tuple[int, int]] | None:
+    """Row and column of each state, counted from 0; None where a name does not say them."""
+    found = [CELL_NAME.match(name) for name in mdp.state_names or ()]
+    cells = [(int(match[1]) - 1, int(match[2]) - 1) for match in found if match]
+    return cells if cells and len(cells) == mdp.n_states else None
+
+
+def _walks(
+    mdp: MDP, shown: tuple[Demonstration, ...], cells: list[tuple[int, int]], ax: Axes | None
+) -> Axes:
+    """The ways of demonstrations over a map of named cells; other actions than moves are named."""
+    rows, columns = (1 + max(cell[axis] for cell in cells) for axis in (0, 1))
+    drawn = axes_of(ax, max(3.2, 0.6 * columns), max(2.0, 0.6 * rows) + 0.6)
+    drawn.set_aspect("equal")
+    drawn.set_xlim(-0.5, columns - 0.5)
+    drawn.set_ylim(rows - 0.5, -0.5)
+    drawn.set_xticks(range(columns), [str(n) for n in range(1, columns + 1)])
+    drawn.set_yticks(range(rows), [str(n) for n in range(1, rows + 1)])
+    drawn.set_xlabel("column")
+    drawn.set_ylabel("row")
+    for side in range(1, max(rows, columns)):
+        drawn.axhline(side - 0.5, color=SOFT, linewidth=0.5)
+        drawn.axvline(side - 0.5, color=SOFT, linewidth=0.5)
+    for number, demonstration in enumerate(shown):
+        aside = 0.12 * (number % 3 - 1) if len(shown) > 1 else 0.0
+        at = [cells[state][::-1] for state, _ in demonstration.pairs]
+        places = np.asarray(at, dtype=float) + aside
+        drawn.plot(*places.T, "-", color=colour(number), linewidth=2, label=f"{number + 1}")
+        drawn.plot(*places[0], "o", color=colour(number), markersize=7)
+        for (_, action), (x, y), after in zip(
+            demonstration.pairs, places, [*places[1:], None], strict=True
+        ):
+            if after is not None and tuple(after) != (x, y):
+                middle = ((x + after[0]) / 2, (y + after[1]) / 2)
+                arrow = {"arrowstyle": "->", "color": colour(number), "linewidth": 1.5}
+                drawn.annotate("", middle, (x, y), arrowprops=arrow)
+            else:
+                words = action_words(mdp, action)
+                drawn.annotate(words, (x, y), (x, y + 0.32), ha="center", fontsize=SMALL)
     return drawn
 
 
@@ -66,6 +118,7 @@ def steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: 
     drawn.set_ylim(len(shown) + 0.6, 0.4)
     drawn.set_yticks(range(1, len(shown) + 1))
     count_axis(drawn.xaxis)
+    drawn.set_xlim(0.4, max((x for x, *_ in pairs), default=1) + 0.6)
     drawn.set_xlabel("step")
     drawn.set_ylabel("demonstration")
     without_box(drawn)

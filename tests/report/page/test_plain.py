@@ -131,7 +131,28 @@ def test_the_six_cells_in_plain_words():
      (1000, "1,000 steps that pay −100")],
 )  # fmt: skip
 def test_rewards_of_environments_are_said_as_pay(n, words):
-    assert unit(from_gymnasium("CliffWalking-v1").mdp, 0, n) == words
+    cliff = from_gymnasium("CliffWalking-v1")
+    unknown = Task(cliff.mdp, cliff.true_weights, name="my cliff", layout=cliff.layout)
+    assert unit(unknown, 0, n) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("Taxi-v4", "For delivering the passenger it would first take up to 13 moves."),
+        ("CliffWalking-v1", "It avoids, the worst first: falling off the cliff, a step."),
+        ("FrozenLake-v1", "It likes reaching the goal."),
+    ],
+)
+def test_known_environments_bring_their_words(name, sentence):
+    assert sentence in wishes(from_gymnasium(name))
+
+
+def test_own_worlds_give_phrases_by_the_names_of_features():
+    mdp = MDP([[[1]]], [[[1, 0]]], "0.5", feature_names=["opening the door", "a wrong turn"])
+    task = Task(mdp, [3, -1])
+    assert unit(task, 0) == "opening the door"
+    assert unit(task, 1, 3) == "three times a wrong turn"
 
 
 def test_slips_are_told_as_the_environment_has_them():

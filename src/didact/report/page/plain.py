@@ -7,6 +7,7 @@ cost less than one. What a demonstration shows is said the same way, rounded to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +17,13 @@ from typing import Any
 
 from didact.bec.words import HalfSpaceWords, Term, half_space_words
 from didact.inputs import counted, shown_name
-from didact.mdp import MDP, Task
+from didact.mdp import Task
 from didact.mdp.naming import action_words
 from didact.report.page.facts import Facts, Said
 from didact.report.page.neutral import joined, slips
 from didact.report.page.scene import Scene, amount, state_in_words
 from didact.report.page.world import PAYS
+from didact.worlds.gym.environments import event_words
 
 MOST_COUNTED = 1000
 """Steps are counted up to so many."""
@@ -29,16 +31,26 @@ MOST_NAMED = 8
 MOST_WEIGHED = 3
 """Comparisons of more features than this are not spelled out."""
 
+PHRASE = re.compile(r"(?:an?|the) |[a-z]+ing\b")
 SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 # The words for a feature
 
 
-def unit(mdp: MDP, feature: int, n: int = 1) -> str:
-    """'one step on grey', '20 steps that pay −1', 'two units of speed'."""
-    name, many = shown_name(mdp.feature_name(feature)), n != 1
+def unit(task: Task, feature: int, n: int = 1) -> str:
+    """'one step on grey', '20 moves', 'delivering the passenger', 'two units of speed'.
+
+    A name that is a phrase of its own, such as 'a wrong turn' or 'opening the door', is one event.
+    """
+    mdp, many = task.mdp, n != 1
+    name = shown_name(mdp.feature_name(feature))
     number = SMALL[n] if n < len(SMALL) else f"{n:,}"
+    event = event_words(task.name, name)
+    if event is not None:
+        return f"{number} {event[1]}" if many else event[0]
+    if PHRASE.match(name):
+        return f"{number} times {name}" if many else name
     pays = PAYS.fullmatch(name)
     if pays:
         what = "nothing" if pays[1] == "0" else pays[1].replace("-", "−")
@@ -48,20 +60,26 @@ def unit(mdp: MDP, feature: int, n: int = 1) -> str:
     return f"{number} {'steps' if many else 'step'} on {name}"
 
 
+def one_of(task: Task, feature: int) -> str:
+    """'a step on grey', 'a move', 'delivering the passenger'."""
+    words = unit(task, feature)
+    return f"a {words.removeprefix('one ')}" if words.startswith("one ") else words
+
+
 # What the reward itself says
 
 
 def wishes(task: Task) -> list[str]:
     """What the task's reward likes and avoids, and what it would rather do, at most ten lines."""
-    mdp, weights = task.mdp, task.true_weights.fractions()
+    weights = task.true_weights.fractions()
     ranked = sorted(range(len(weights)), key=lambda i: (-abs(weights[i]), i))
     good = [i for i in ranked if weights[i] > 0]
     bad = [i for i in ranked if weights[i] < 0]
     if not good and not bad:
         return ["It has no wishes: whatever happens is the same to it."]
     same = [i for i in ranked if weights[i] == 0]
-    lines = [*_listed(mdp, good, "It likes"), *_listed(mdp, bad, "It avoids, the worst first:")]
-    lines += _listed(mdp, same, "It does not care about")
+    lines = [*_listed(task, good, "It likes"), *_listed(task, bad, "It avoids, the worst first:")]
+    lines += _listed(task, same, "It does not care about")
     lines += [_rather(task, worse, milder) for worse, milder in _neighbours(bad)]
     lines += [_prefers(task, better, lesser) for better, lesser in _neighbours(good)]
     if good and bad:
@@ -69,12 +87,12 @@ def wishes(task: Task) -> list[str]:
     return lines
 
 
-def _listed(mdp: MDP, features: Sequence[int], begin: str) -> list[str]:
+def _listed(task: Task, features: Sequence[int], begin: str) -> list[str]:
     if not features:
         return []
-    named = [unit(mdp, i).removeprefix("one ") for i in features[:MOST_NAMED]]
+    named = [one_of(task, i) for i in features[:MOST_NAMED]]
     more = f" and {len(features) - MOST_NAMED} more" if len(features) > MOST_NAMED else ""
-    return [f"{begin} {', '.join('a ' + name for name in named)}{more}."]
+    return [f"{begin} {', '.join(named)}{more}."]
 
 
 def _neighbours(ranked: Sequence[int]) -> list[tuple[int, int]]:
@@ -86,35 +104,35 @@ def _neighbours(ranked: Sequence[int]) -> list[tuple[int, int]]:
 def _rather(task: Task, worse: int, milder: int) -> str:
     weights = task.true_weights.fractions()
     n = steps_below(-weights[milder], -weights[worse], task.mdp.exact_discount)
-    one = unit(task.mdp, worse)
+    one = unit(task, worse)
     if n == 0:
-        return f"{_sentence(unit(task.mdp, milder))} is as bad to it as {one}."
-    return f"It would rather take {_many(task.mdp, milder, n)} than {one}."
+        return f"{_sentence(unit(task, milder))} is as bad to it as {one}."
+    return f"It would rather take {_many(task, milder, n)} than {one}."
 
 
 def _prefers(task: Task, better: int, lesser: int) -> str:
     weights = task.true_weights.fractions()
     n = steps_below(weights[lesser], weights[better], task.mdp.exact_discount)
-    one = unit(task.mdp, better)
+    one = unit(task, better)
     if n == 0:
-        return f"{_sentence(unit(task.mdp, lesser))} is as good to it as {one}."
-    return f"It would rather have {one} than {_many(task.mdp, lesser, n)}."
+        return f"{_sentence(unit(task, lesser))} is as good to it as {one}."
+    return f"It would rather have {one} than {_many(task, lesser, n)}."
 
 
 def _bears(task: Task, good: int, bad: int) -> str:
     weights = task.true_weights.fractions()
     n = steps_borne(weights[good], -weights[bad], task.mdp.exact_discount)
     if n == 0:
-        return f"{_sentence(unit(task.mdp, good))} is not worth {unit(task.mdp, bad)} before it."
+        return f"{_sentence(unit(task, good))} is not worth {unit(task, bad)} before it."
     most = "" if n == MOST_COUNTED else "up to "
-    return f"For {unit(task.mdp, good)} it would first take {most}{_many(task.mdp, bad, n)}."
+    return f"For {unit(task, good)} it would first take {most}{_many(task, bad, n)}."
 
 
-def _many(mdp: MDP, feature: int, n: int | None) -> str:
+def _many(task: Task, feature: int, n: int | None) -> str:
     if n is None:
-        return f"any number of {unit(mdp, feature, 2).removeprefix('two ')}"
+        return f"any number of {unit(task, feature, 2).removeprefix('two ')}"
     least = "at least " if n == MOST_COUNTED else ""
-    return f"{least}{unit(mdp, feature, n)}"
+    return f"{least}{unit(task, feature, n)}"
 
 
 def _sentence(text: str) -> str:
@@ -166,35 +184,35 @@ def shown_words(task: Task, normal: Sequence[Any], *, equality: bool) -> str:
         named = [shown_name(term.name) for term in (*said.left, *said.right)[:MOST_NAMED]]
         return f"It shows how {joined(named)} weigh against each other."
     if not said.right:
-        return _against_nothing(mdp, said)
+        return _against_nothing(task, said)
     if said.as_ratio and said.relation != "exactly":
-        return _ratio(mdp, said)
-    return _sides(mdp, said)
+        return _ratio(task, said)
+    return _sides(task, said)
 
 
-def _against_nothing(mdp: MDP, said: HalfSpaceWords) -> str:
-    what, single = _sentence(_side(mdp, said.left)), len(said.left) == 1
+def _against_nothing(task: Task, said: HalfSpaceWords) -> str:
+    what, single = _sentence(_side(task, said.left)), len(said.left) == 1
     verb = "is" if single else "together are"
     if said.relation == "exactly":
         return f"{what} {verb} neither good nor bad for it."
     return f"{what} {verb} never {'bad' if said.relation == 'at least' else 'good'} for it."
 
 
-def _ratio(mdp: MDP, said: HalfSpaceWords) -> str:
+def _ratio(task: Task, said: HalfSpaceWords) -> str:
     """One of a feature against a whole number of another, as a choice where that is one."""
-    one, ratio = unit(mdp, said.left[0].feature), said.right[0].amount
+    one, ratio = unit(task, said.left[0].feature), said.right[0].amount
     other = said.right[0].feature
     if said.relation == "at most":
         better = "no worse" if said.measure == "cost" else "no better"
-        return f"To it {one} is {better} than {unit(mdp, other, ceil(ratio))} together."
-    some = unit(mdp, other, floor(ratio))
+        return f"To it {one} is {better} than {unit(task, other, ceil(ratio))} together."
+    some = unit(task, other, floor(ratio))
     if said.measure == "cost":
         return f"It would rather take {some} than {one}."
     return f"It would rather have {one} than {some}."
 
 
-def _sides(mdp: MDP, said: HalfSpaceWords) -> str:
-    left, right = _side(mdp, said.left), _side(mdp, said.right)
+def _sides(task: Task, said: HalfSpaceWords) -> str:
+    left, right = _side(task, said.left), _side(task, said.right)
     if said.relation == "exactly":
         return f"To it {left} and {right} are worth exactly the same."
     if said.measure == "cost":
@@ -202,15 +220,15 @@ def _sides(mdp: MDP, said: HalfSpaceWords) -> str:
     return f"It likes {left} at least as well as {right}."
 
 
-def _side(mdp: MDP, terms: Sequence[Term]) -> str:
+def _side(task: Task, terms: Sequence[Term]) -> str:
     """'about 2.5 steps on white and one step on sand'."""
-    return joined([_some(mdp, term) for term in terms])
+    return joined([_some(task, term) for term in terms])
 
 
-def _some(mdp: MDP, term: Term) -> str:
+def _some(task: Task, term: Term) -> str:
     if term.amount.denominator == 1 and term.amount <= MOST_COUNTED:
-        return unit(mdp, term.feature, int(term.amount))
-    many = unit(mdp, term.feature, 2).removeprefix("two ")
+        return unit(task, term.feature, int(term.amount))
+    many = unit(task, term.feature, 2).removeprefix("two ")
     return f"about {amount(float(term.amount))} {many}"
 
 

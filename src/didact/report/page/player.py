@@ -16,6 +16,7 @@ from didact.mdp.naming import action_words
 from didact.mdp.task import ARROW_OF
 from didact.planning.ends import only_successor
 from didact.report.page.scene import (
+    CELL,
     WIDEST_CELL,
     Box,
     Picture,
@@ -71,11 +72,13 @@ class Chip:
 class Drawing:
     """The picture of a demonstration: an arrow for each step, as a path or a dot, and the tokens.
 
-    tokens: name, drawing and first place of each that is ever seen; None where that is later.
+    wanted: the chosen directions where a step slid elsewhere, as one path. tokens: name, drawing
+    and first place of each that is ever seen; None where that is later.
     """
 
     frame: Picture
     arrows: tuple[str | Place, ...]
+    wanted: str
     tokens: tuple[tuple[str, str, Place | None], ...]
 
 
@@ -200,12 +203,25 @@ def _drawing(shown: Sequence[Frame], scene: Scene, box: Box, name: str, label: s
     return Drawing(
         frame=Picture(name, view_of(box), label, told, "scene", box[3] * WIDEST_CELL),
         arrows=tuple(_arrows(shown, scene)),
+        wanted="".join(_wanted(shown, scene)),
         tokens=tuple(
             (token.name, token.drawing, token.place(shown[0].state))
             for token in scene.tokens
             if any(token.place(frame.state) is not None for frame in shown)
         ),
     )
+
+
+def _wanted(shown: Sequence[Frame], scene: Scene) -> Iterator[str]:
+    """The chosen directions of the steps that slid elsewhere, as short arrows."""
+    for frame in shown:
+        direction = None if frame.action is None else scene.arrows[frame.action]
+        if direction is None or frame.after is None:
+            continue
+        here, there = scene.centre(frame.state), scene.centre(frame.after)
+        ahead = (here[0] + direction[0] * CELL, here[1] + direction[1] * CELL)
+        if there != ahead and frame.leads:
+            yield stub(here, direction, 7.0)
 
 
 def _arrows(shown: Sequence[Frame], scene: Scene) -> Iterator[str | Place]:

@@ -19,6 +19,7 @@ from didact.planning import Plan
 from didact.report.page.grid import N_COLOURS, falls, grid_scene
 from didact.report.page.scene import WIDEST_CELL, Box, Picture, Scene, stub, view_of
 from didact.report.page.templates import render
+from didact.worlds.gym.environments import event_words
 
 if TYPE_CHECKING:
     from didact.report.page.facts import BeliefFacts, Facts
@@ -169,11 +170,17 @@ def legend(task: Task, scene: Scene | None) -> Legend:
     weights = task.weights[:MOST_FEATURES].tolist()
     return Legend(
         entries=tuple(
-            (letters[i], i % N_COLOURS, mdp.feature_name(i), weight)
-            for i, weight in enumerate(weights)
+            (letters[i], i % N_COLOURS, _named(task, i), weight) for i, weight in enumerate(weights)
         ),
         n_more=mdp.n_features - len(weights),
     )
+
+
+def _named(task: Task, feature: int) -> str:
+    """The name of a feature, and what happens there in an environment that is known."""
+    name = task.mdp.feature_name(feature)
+    event = event_words(task.name, name)
+    return name if event is None else f"{event[0]} ({name})"
 
 
 def neutral_legend(task: Task, scene: Scene | None) -> Legend:
