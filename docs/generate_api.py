@@ -1,7 +1,7 @@
 """The reference of the Python names, from their docstrings: `python docs/generate_api.py`.
 
-Names are those of `didact.__all__`, by the room they come from, and of `didact.plots`; a test
-compares the file with them.
+Names are those of `didact.__all__`, by the package they come from, and of `didact.plots`,
+`didact.studies` and `didact.paper`; a test compares the file with them.
 A docstring says the result, then has a line `name: what it is` for each parameter at the left
 margin (lines that go on are indented). What follows a line `Options of birl, draws from the
 posterior:` are options of that learner, teacher or strategy.
@@ -13,11 +13,12 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import didact
-from didact import plots
+from didact import paper, plots, studies
 
 PAGE = Path(__file__).with_name("api.md")
 INTRODUCTION = """\
@@ -39,6 +40,12 @@ TITLES = {
     "didact.studies": "Studies",
     "didact.errors": "Errors",
 }
+MODULES = {
+    plots: "Figures: didact.plots",
+    studies: "Own studies: didact.studies",
+    paper: "The paper: didact.paper",
+}
+"""Modules whose names are not in `didact` itself."""
 WIDTH = 88
 ENTRY = re.compile(r"(\w+): (.*)")
 OPTIONS = re.compile(r"Options of ([\w-]+(?:(?:, | and )[\w-]+)*)[,:]")
@@ -133,13 +140,15 @@ def api_reference() -> str:
     for room, title in TITLES.items():
         names = [name for name in didact.__all__ if didact._ROOM_OF[name] == room]
         sections += [f"## {title}\n", *(_section(f"didact.{name}") for name in names)]
-    sections += ["## Pictures\n", *(_section(f"didact.plots.{name}") for name in plots.__all__)]
+    for module, title in MODULES.items():
+        names = [name for name in module.__all__ if name not in didact.__all__]
+        sections += [f"## {title}\n", *(_section(f"{module.__name__}.{name}") for name in names)]
     return "\n".join(sections)
 
 
 def _section(place: str) -> str:
     room, _, name = place.rpartition(".")
-    value = getattr(plots if room == "didact.plots" else didact, name)
+    value = getattr(import_module(room), name)
     kind = "class " if inspect.isclass(value) else ""
     title = place.removeprefix("didact.")
     lines = [f"### {title}", "", "```text", _call(f"{kind}{place}", value), "```", ""]
@@ -170,7 +179,9 @@ def _words(value: Any) -> Iterator[str]:
             named_only = True
             yield "*"
         given = parameter.default is not inspect.Parameter.empty
-        default = f"={parameter.default!r}" if given else ""
+        value = parameter.default
+        text = value.__name__ if inspect.isfunction(value) else repr(value)  # no address in memory
+        default = f"={text}" if given else ""
         yield marks.get(parameter.kind, "") + name + default
 
 

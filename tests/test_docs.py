@@ -165,8 +165,8 @@ def test_python_examples_print_what_they_show(page):
     run_examples(page)
 
 
-def run_examples(page: Path) -> None:
-    """The Python blocks of a page, one after the other, as a reader types them."""
+def run_examples(page: Path) -> dict[str, object]:
+    """The Python blocks of a page, one after the other, as a reader types them; their names."""
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     names: dict[str, object] = {"__name__": "__main__"}
     for line, text in blocks(page, "python"):
@@ -176,6 +176,40 @@ def run_examples(page: Path) -> None:
         runner.run(example, out=report.append, clear_globs=False)
         names = example.globs
         assert not runner.summarize(verbose=False).failed, "".join(report)
+    return names
+
+
+PAPER = ROOT / "docs" / "paper.md"
+
+
+def calls_in_tables(page: Path) -> list[tuple[str, str, str]]:
+    """Item, call and value of every row of five cells."""
+    rows = [line[2:-2].split(" | ") for line in page.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ") and line.endswith(" |")]  # fmt: skip
+    assert {len(row) for row in rows} == {5}
+    found = [row for row in rows if row[2].startswith("`")]
+    return [(row[0], row[2].strip("`"), row[3].strip("`")) for row in found]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_calls_of_the_papers_page_give_what_stands_beside_them(monkeypatch):
+    monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
+    names = run_examples(PAPER)
+    for item, call, value in calls_in_tables(PAPER):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert repr(eval(call, names)) == value, f"{item}: {call}"
+
+
+def test_the_papers_page_has_every_numbered_item():
+    """A row for each; the paper has so many."""
+    items = " ".join(item for item, _, _ in calls_in_tables(PAPER))
+    numbered = {"Theorem": 2, "Corollary": 4, "Proposition": 3, "Algorithm": 3, "Table": 2,
+                "Definition": 1, "Lemma": 1, "Figure": 4}  # fmt: skip
+    for kind, most in numbered.items():
+        assert all(f"{kind} {number}" in items for number in range(1, most + 1)), kind
+    assert "Figures 5 and 6" in items
+    assert "Figure 7" in items
 
 
 def compare(place: str, output: str, found: str) -> None:

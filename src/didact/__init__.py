@@ -86,7 +86,9 @@ _ROOM_OF = {
     "audit": "didact.auditing",
     "exam": "didact.auditing",
     "load_exam": "didact.auditing",
+    "StudyRun": "didact.studies",
     "register_study": "didact.studies",
+    "run_study": "didact.studies",
     "DidactError": "didact.errors",
     "InvalidInput": "didact.errors",
 }
@@ -147,7 +149,9 @@ if TYPE_CHECKING:
     from didact.planning import rollout as rollout
     from didact.planning import solve as solve
     from didact.planning import successor_features as successor_features
+    from didact.studies import StudyRun as StudyRun
     from didact.studies import register_study as register_study
+    from didact.studies import run_study as run_study
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Frontier as Frontier
     from didact.teaching import Lesson as Lesson

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import didact
-from didact import plots
+from didact import paper, plots, studies
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPT = importlib.util.spec_from_file_location("generate_api", DOCS / "generate_api.py")
@@ -17,6 +17,7 @@ generator = importlib.util.module_from_spec(SCRIPT)
 sys.modules["generate_api"] = generator  # where its dataclass looks for itself
 SCRIPT.loader.exec_module(generator)
 
+PLACES = ("plots", "studies", "paper")
 REGISTRIES = [
     (didact.learn, "didact.learners.learn", "learners"),
     (didact.teach, "didact.teaching.teachers", "teachers"),
@@ -33,7 +34,11 @@ def public_functions() -> dict[str, object]:
         if inspect.isclass(value):
             for member, (function, _) in generator.members_of(value).items():
                 found[f"{name}.{member}"] = function
-    return {**found, **{f"plots.{name}": getattr(plots, name) for name in plots.__all__}}
+    for module in (plots, studies, paper):
+        names = set(module.__all__) - set(didact.__all__)
+        place = module.__name__.removeprefix("didact.")
+        found |= {f"{place}.{name}": getattr(module, name) for name in sorted(names)}
+    return found
 
 
 FUNCTIONS = public_functions()
@@ -47,7 +52,7 @@ def test_the_reference_is_up_to_date():
 
 def test_every_public_name_has_its_section():
     reference = generator.api_reference()
-    for name in [*didact.__all__, *(f"plots.{name}" for name in plots.__all__)]:
+    for name in [name for name in FUNCTIONS if name.split(".")[0] in (*PLACES, name)]:
         assert reference.count(f"\n### {name}\n") == 1
 
 

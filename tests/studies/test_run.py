@@ -20,7 +20,7 @@ from didact.app.reproduce import reproduce
 from didact.errors import InvalidParameter
 from didact.studies import register_study, setting, store
 from didact.studies import run as running
-from didact.studies.run import run_trials
+from didact.studies.run import run_study, run_trials
 from didact.studies.store import Store
 from didact.studies.workers import ClusterLost, LocalWorkers, attempt, attempt_there, workers_of
 from tests import effort
@@ -499,3 +499,28 @@ def test_a_cluster_that_goes_away_is_told_with_what_is_kept(tmp_path):
             run_trials(STUDY, settings, store, workers, watch=watch)
         assert len(store.numbers()) >= 3
     workers.stop(at_once=True)
+
+
+def test_a_study_runs_in_python_and_tells_how_far_it_is(monkeypatch, capsys, tmp_path):
+    """The records are those of the command; a store goes on from where it is."""
+    monkeypatch.setattr(running, "workers_of", lambda jobs, cluster, most: Here())
+    monkeypatch.setattr(running, "SPEAKS", 0.0)
+    settings = Counting(trials=3)
+    found = run_study(STUDY, trials=3, store=tmp_path / "kept.sqlite")
+    assert found.records == expected(settings)
+    assert (found.failed, repr(found)) == ({}, "StudyRun('counting': 3 of 3 trials)")
+    assert found.summary.tables[0].rows
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("counting: 0 of 3 trials")
+    assert lines[-1].startswith("counting: 3 of 3 trials")
+    monkeypatch.setattr(Here, "submit", None)  # nothing is run again
+    again = run_study("counting", trials=3, store=tmp_path / "kept.sqlite", progress=False)
+    assert again.records == found.records
+    assert capsys.readouterr().err == ""
+
+
+def test_what_run_study_refuses():
+    with pytest.raises(InvalidParameter, match="there is no setting 'trails'"):
+        run_study("chain", trails=2)
+    with pytest.raises(InvalidParameter, match="no study is called"):
+        run_study("tabel1")

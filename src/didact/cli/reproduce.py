@@ -136,15 +136,17 @@ class _Bar:
 
     def show(self, progress: Progress) -> None:
         """Show how far a study is."""
+        from didact.studies.run import progress_words
+
         is_new = self.last is None or self.last.study != progress.study
         self.last = progress
         if sys.stderr.isatty():
-            self._draw(progress, is_new)
+            self._draw(progress, progress_words(progress), is_new)
         elif time.monotonic() - self._spoke >= EVERY:
             self._spoke = time.monotonic()
-            printing.print_note(in_words(progress))
+            printing.print_note(progress_words(progress))
 
-    def _draw(self, progress: Progress, is_new: bool) -> None:
+    def _draw(self, progress: Progress, words: str, is_new: bool) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichBar
@@ -162,9 +164,7 @@ class _Bar:
                 self._bar.remove_task(self._task)
             self._task = self._bar.add_task("", total=progress.total)
         done = progress.done + progress.failed
-        self._bar.update(
-            self._task, description=printing.printable(in_words(progress)), completed=done
-        )
+        self._bar.update(self._task, description=printing.printable(words), completed=done)
 
     def interrupted(self) -> str:
         """How far the study was, and how to go on."""
@@ -177,13 +177,3 @@ class _Bar:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-
-def in_words(progress: Progress) -> str:
-    """'table1: 5 of 20 trials, 1 failed, about 2:10 left'."""
-    failed = f", {progress.failed} failed" if progress.failed else ""
-    left = ""
-    if progress.left is not None:
-        minutes, seconds = divmod(round(progress.left), 60)
-        left = f", about {minutes}:{seconds:02} left"
-    return f"{progress.study}: {progress.done} of {progress.total} trials{failed}{left}"

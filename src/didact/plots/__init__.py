@@ -51,7 +51,12 @@ _PICTURES: dict[str, Callable[..., Any]] = {
 
 
 def draw(result: Any, ax: Any = None, **style: Any) -> Any:
-    """Draw a result, as its method `plot` does; the axes."""
+    """Draw a result, as its method `plot` does; the axes.
+
+    result: of any kind that has a method `plot`.
+    ax: Matplotlib axes, new ones by default.
+    style: options of the function that draws it.
+    """
     kind = type(result).__name__
     if kind == "Lesson":
         kind = "Lesson of a family" if result.is_of_family else kind

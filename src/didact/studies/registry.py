@@ -64,7 +64,10 @@ def register_study(
 
 
 def find_study(name: str) -> Study:
-    """The study of that name: built in, registered, or installed (entry points)."""
+    """The study of that name: built in, registered, or installed (entry points).
+
+    name: as 'table1'.
+    """
     return _studies.find(name)
 
 

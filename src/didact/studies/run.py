@@ -8,18 +8,25 @@ guilty one is found. A worker that somebody killed says little about its trial, 
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from didact.inputs import reason_of
+from didact.errors import DidactError
+from didact.inputs import FAILURES, flag, reason_of
+from didact.studies.registry import find_study
 from didact.studies.store import MOST_FAILURES, RunInfo, Store
-from didact.studies.study import Study
-from didact.studies.workers import Attempt, ClusterLost, Workers
+from didact.studies.study import Record, Study, with_changes
+from didact.studies.summary import Summary
+from didact.studies.workers import Attempt, ClusterLost, Workers, workers_of
 
 LOOK = 5.0
 """Seconds after which a wait looks whether the workers are still there."""
@@ -40,6 +47,119 @@ class Progress:
 
 
 Watch = Callable[[Progress], None]
+
+SPEAKS = 10.0
+"""Seconds between two lines of progress where standard error is not a terminal."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyRun:
+    """What a study came to.
+
+    study: that was run.
+    settings: that it was run with.
+    records: of its trials, by number.
+    failed: trials that failed three times, with the reason.
+    summary: tables, figures and findings; None where no trial succeeded.
+    """
+
+    study: Study
+    settings: Any
+    records: Mapping[int, Record]
+    failed: Mapping[int, str]
+    summary: Summary | None
+
+    def __repr__(self) -> str:
+        total = self.study.n_trials(self.settings)
+        return f"StudyRun({self.study.name!r}: {len(self.records)} of {total} trials)"
+
+
+def run_study(
+    study: str | Study,
+    *,
+    quick: bool = False,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    retry: bool = False,
+    progress: bool = True,
+    **settings: Any,
+) -> StudyRun:
+    """Run a study and sum it up; `didact reproduce` also writes tables, figures and a page.
+
+    study: its name, as 'table1', or what `register_study` returned.
+    quick: the small settings.
+    jobs: how many processes run trials; by default one for each processor.
+    cluster: the address of a Dask scheduler, instead of processes.
+    store: a file (.sqlite) that keeps every trial as it ends; the same call goes on from there. By
+        default nothing is kept.
+    retry: try again what failed three times.
+    progress: tell on standard error how many trials are done; a line that is written anew in a
+        terminal, else a line every 10 seconds.
+    settings: other values for settings of the study, as `trials=5`.
+    """
+    found = find_study(study) if isinstance(study, str) else study
+    chosen = with_changes(found.chosen_settings(quick=quick), settings)
+    watch = _Speaker() if flag(progress, "progress") else None
+    with TemporaryDirectory(prefix="didact-") as folder:
+        path = Path(folder, f"{found.name}.sqlite") if store is None else Path(store)
+        with Store(path, found, chosen) as kept:
+            at_once = True
+            workers = workers_of(jobs, cluster, found.n_trials(chosen))
+            try:
+                run_trials(found, chosen, kept, workers, watch=watch, retry=retry)
+                at_once = False
+            finally:
+                workers.stop(at_once=at_once)
+                if watch is not None:
+                    watch.end()
+            records, failed = kept.records(), kept.quarantined()
+    summary = summary_of(found, chosen, list(records.values())) if records else None
+    return StudyRun(found, chosen, records, failed, summary)
+
+
+def summary_of(study: Study, settings: Any, records: Sequence[Record]) -> Summary:
+    """What records come to; a study that cannot sum them up is told in one line."""
+    try:
+        summary: Summary = study.summarise(settings, records)
+    except FAILURES as error:
+        raise DidactError(
+            f"{study.name}: {len(records)} trials ended, but cannot be summed up: "
+            f"{reason_of(error, 300)}"
+        ) from error
+    return summary
+
+
+def progress_words(progress: Progress) -> str:
+    """'table1: 5 of 20 trials, 1 failed, about 2:10 left'."""
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    left = ""
+    if progress.left is not None:
+        minutes, seconds = divmod(round(progress.left), 60)
+        left = f", about {minutes}:{seconds:02} left"
+    return f"{progress.study}: {progress.done} of {progress.total} trials{failed}{left}"
+
+
+class _Speaker:
+    """Progress as lines on standard error; in a terminal one line that is written anew."""
+
+    def __init__(self) -> None:
+        self._spoke, self._is_open = time.monotonic(), False
+
+    def __call__(self, progress: Progress) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{progress_words(progress)}")
+            self._is_open = True
+        elif time.monotonic() - self._spoke >= SPEAKS:
+            self._spoke = time.monotonic()
+            sys.stderr.write(f"{progress_words(progress)}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        """Remove the line of a terminal."""
+        if self._is_open:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def run_trials(

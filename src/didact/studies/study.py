@@ -26,7 +26,9 @@ Plain = bool | int | float | str
 def setting(default: Any, *, source: str, paper: Any = _NOT_GIVEN) -> Any:
     """A field of a settings dataclass, with the place that its value comes from.
 
-    paper: what the paper has, where our default is another; None where the paper is silent.
+    default: its value unless another is given.
+    source: where the value comes from, as 'Table 1, caption'.
+    paper: the paper's value, where the default is another; None where the paper gives none.
     """
     published = default if paper is _NOT_GIVEN else paper
     return field(default=default, metadata={"source": source, "paper": published})
@@ -176,11 +178,17 @@ def one_trial(settings: Any) -> int:
 class Study:
     """One table or figure: everything that is needed to run and to report it.
 
-    trial(settings, number) gives a plain record; what it measures in seconds stands under the key
-    'seconds' and is kept apart, since no two runs agree on it. summarise(settings, records) gives
-    a `Summary`. n_trials: how many trials the settings ask for. departures: what always differs
-    from the paper, in words. draw_times(settings, seconds by name) gives figures of seconds,
-    judge_times findings on what the paper says of them.
+    name: lower-case words joined by '-'.
+    settings: an instance of a frozen dataclass with `trials` and `seed`.
+    trial: trial(settings, number) gives a plain record; what it measures in seconds stands under
+        the key 'seconds' and is kept apart, since no two runs agree on it.
+    summarise: summarise(settings, records) gives a `Summary`.
+    title: of the report.
+    quick: small settings, if there are any.
+    n_trials: n_trials(settings), how many trials the settings ask for.
+    departures: what always differs from the paper, in words.
+    draw_times: draw_times(settings, seconds by name) gives figures of seconds.
+    judge_times: judge_times(settings, seconds by name) gives findings on the paper's times.
     """
 
     name: str
@@ -207,10 +215,16 @@ class Study:
             raise InvalidParameter(f"the trial must be a function; it is {shown(self.trial)}")
 
     def has_setting(self, name: str) -> bool:
-        """Whether a setting can be changed; where nothing is repeated, trials cannot."""
+        """Whether a setting can be changed; where nothing is repeated, trials cannot.
+
+        name: of the setting.
+        """
         repeated = name != "trials" or self.n_trials is not one_trial
         return repeated and name in {each.name for each in fields(self.settings)}
 
     def chosen_settings(self, *, quick: bool) -> Any:
-        """The quick settings where there are any and they are wanted, else the full ones."""
+        """The quick settings where there are any and they are wanted, else the full ones.
+
+        quick: whether they are wanted.
+        """
         return self.quick if quick and self.quick is not None else self.settings

@@ -26,7 +26,14 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over n trials, their standard deviation, and the 95% interval of the mean."""
+    """A mean over trials with its 95% interval; see `estimate`.
+
+    mean: over the trials.
+    low: the lower end of the interval.
+    high: the upper end.
+    spread: the standard deviation over trials.
+    n: the number of trials.
+    """
 
     mean: float
     low: float
@@ -42,13 +49,19 @@ class Estimate:
         return False if self.high < 0 else None
 
     def is_within(self, margin: float) -> bool | None:
-        """Whether it is within a margin of 0: yes or no when its interval is in or out of it."""
+        """Whether it is within a margin of 0: yes or no when its interval is in or out of it.
+
+        margin: the largest distance from 0.
+        """
         if -margin <= self.low and self.high <= margin:
             return True
         return False if self.low > margin or self.high < -margin else None
 
     def told(self, decimals: int = 2) -> str:
-        """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread."""
+        """'2.93 (1.76 to 4.09)', or the number alone where nothing is known about its spread.
+
+        decimals: after the point.
+        """
         mean = f"{self.mean:.{decimals}f}"
         if not math.isfinite(self.low):
             return mean
@@ -56,7 +69,10 @@ class Estimate:
 
 
 def estimate(values: Iterable[float]) -> Estimate:
-    """The mean of the values with its interval; of one value nothing but the value is known."""
+    """The mean of values with its 95% interval (Student's t); of one value only the value.
+
+    values: one for each trial.
+    """
     found = [float(value) for value in values]
     return Estimate(*mean_interval(found, LEVEL), len(found))
 
@@ -81,7 +97,14 @@ def all_of(answers: Iterable[bool | None]) -> bool | None:
 
 @dataclass(frozen=True)
 class Series:
-    """A named line or group of bars: x, y, and where known the interval of each y."""
+    """A named line or group of bars.
+
+    name: in the legend.
+    xs: where each point is; for bars the number of the category.
+    ys: the values.
+    lows: the lower ends of the intervals; None where they are not known.
+    highs: the upper ends.
+    """
 
     name: str
     xs: tuple[float, ...]
@@ -92,7 +115,14 @@ class Series:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines over numbers, with bands for their intervals."""
+    """A panel of lines over numbers, with bands for their intervals.
+
+    title: above the panel.
+    x_title: of the x axis.
+    y_title: of the y axis.
+    series: the lines.
+    log_y: whether the y axis is logarithmic.
+    """
 
     title: str
     x_title: str
@@ -103,9 +133,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars in groups: one group for each category, in it one bar for each series.
+    """A panel of bars in groups: a group for each category, in it a bar for each series.
 
-    The xs of a series are category numbers.
+    title: above the panel.
+    y_title: of the y axis.
+    categories: names of the groups; the xs of a series are their numbers.
+    series: the bars.
     """
 
     title: str
@@ -147,7 +180,12 @@ Panel = Lines | Bars | Plane | WorldPanel
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side under one title."""
+    """A figure: panels side by side under one title, drawn by `didact reproduce`.
+
+    name: of its files, without ending.
+    title: above the panels.
+    panels: `Lines`, `Bars`, half-planes or worlds.
+    """
 
     name: str
     title: str
@@ -192,9 +230,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: what it is called and how its numbers are written.
+    """A column of a table.
 
-    A 'percent' is a share times 100; a 'count' is how many of the trials hold.
+    name: its head.
+    kind: 'number'; 'percent', a share times 100; or 'count', how many of the trials hold.
+    decimals: of its numbers.
     """
 
     name: str
@@ -204,7 +244,14 @@ class Column:
 
 @dataclass(frozen=True)
 class TableCell:
-    """A place in a table: our estimate or a text, and what the paper prints there."""
+    """A cell of a table.
+
+    row: its row.
+    column: its column.
+    ours: an `Estimate` or a text.
+    printed: the number that the paper prints there, if it prints one.
+    verdict: 'agrees', 'above' or 'below' the paper's number.
+    """
 
     row: str
     column: str
@@ -215,7 +262,13 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells by row and column; rows_are says what the first column lists."""
+    """A table: cells by row and column.
+
+    title: above the table.
+    rows_are: the head of the first column, which names the rows.
+    columns: the other columns.
+    cells: in any order; rows come in the order of their first cells.
+    """
 
     title: str
     rows_are: str
@@ -228,7 +281,11 @@ class Table:
         return list(dict.fromkeys(cell.row for cell in self.cells))
 
     def cell(self, row: str, column: str) -> TableCell | None:
-        """The cell at a place, if there is one."""
+        """The cell at a place; None where there is none.
+
+        row: the name of the row.
+        column: the name of the column.
+        """
         places = (c for c in self.cells if c.row == row and c.column == column)
         return next(places, None)
 
@@ -252,7 +309,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a study found: tables, figures, and findings on the paper's claims, and remarks."""
+    """What the records of a study come to: what its `summarise` returns.
+
+    tables: of `Table`.
+    figures: of `Figure`.
+    findings: on the paper's claims.
+    remarks: sentences for the report.
+    """
 
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...] = ()

@@ -1,4 +1,4 @@
-"""UVM, Uncertainty Volume Minimization (Algorithm 2; Cakmak and Lopes 2012): the older teacher.
+"""UVM, Uncertainty Volume Minimization (Algorithm 3; Cakmak and Lopes 2012): the older teacher.
 
 G(D) is the share of n random weights, uniform in the box [-1, 1]^k or on the sphere, that satisfy
 every half-space stated by the picked candidates D: an estimate of the volume of the class of D.
