@@ -50,7 +50,7 @@ def test_repeated_certificates_miss_at_most_delta(first_room):
     n_missed, n = 0, number(60, 1000)
     for seed in range(n):
         told = didact.certify(
-            seen, lesson, n_states=30, level=1 - DELTA, extend=False, seed=seed
+            seen, lesson, n_states=30, level=1 - DELTA, extend=False, replan=False, seed=seed
         ).certificate
         n_missed += told.open_share < SHARE
         assert told.n_mistaken == 0

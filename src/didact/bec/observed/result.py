@@ -147,6 +147,7 @@ class Absent:
     action_space = None
     n_steps = 0
     is_random = False
+    time_limit: int | None = None
     chance_assumption = ""
 
     def __init__(self, name: str, restoring: str):

@@ -10,7 +10,8 @@ import numpy as np
 from didact.bec.observed.openness import MANY, nearest_to_observed
 from didact.bec.observed.result import Observed
 from didact.inputs import counted, in_one_line, shown_name
-from didact.teaching.clips.lesson import Clip, ClipLesson, LeftOpen
+from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
+from didact.teaching.clips.replan import replanned_words
 
 MOST_LISTED = 20
 
@@ -24,8 +25,11 @@ def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
         yield f"  {number}. {clip_words(clip)}"
     if len(lesson.clips) > MOST_LISTED:
         yield f"  and {len(lesson.clips) - MOST_LISTED} more"
-    yield f"  they teach: {weights_words(seen, lesson.weights)}"
+    yield f"  they teach: {taught_words(lesson)}"
     yield f"  {lesson.statement()}"
+    told = lesson.certificate
+    if told is not None and told.replanned is not None:
+        yield f"  {replanned_words(told.replanned, seen.setting.feature_names)}"
     for left in lesson.left_open[:3]:
         yield f"  open: {open_words(seen, left)}"
     for line in measured_lines(seen):
@@ -48,6 +52,15 @@ def weights_words(seen: Observed, weights: Any) -> str:
         return "nothing: no action makes a difference of more than the tolerance"
     names = seen.setting.feature_names
     return ", ".join(f"{shown_name(n)} {w:.3g}" for n, w in zip(names, weights, strict=True))
+
+
+def taught_words(lesson: ClipLesson) -> str:
+    """The weights that are taught, each with the interval of all that fit."""
+    if lesson.is_empty:
+        return weights_words(lesson.seen, lesson.weights)
+    rows = zip(lesson.seen.setting.feature_names, lesson.weights, lesson.weight_bounds, strict=True)
+    told = ", ".join(f"{shown_name(n)} {w + 0.0:.3g} [{a:.2g}, {b:.2g}]" for n, w, (a, b) in rows)
+    return f"{told} (in brackets: all weights of length 1 that fit the clips)"
 
 
 def open_words(seen: Observed, left: LeftOpen) -> str:
@@ -104,6 +117,15 @@ def measured_lines(seen: Observed) -> Iterator[str]:
         yield f"actions: steps of {numbers_words(setting.alternatives.width)} around the policy's"
 
 
+def certificate_document(told: ClipCertificate) -> dict[str, Any]:
+    """A certificate for machines."""
+    reached = None
+    if told.replanned is not None:
+        reached = {**vars(told.replanned), "keeps_return": told.replanned.keeps_return}
+        reached["worst_weights"] = told.replanned.worst_weights.tolist()
+    return {**vars(told), "replanned": reached, "holds": told.holds}
+
+
 def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
     """The same for machines."""
     seen, told = lesson.seen, lesson.certificate
@@ -134,7 +156,8 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
             for clip in lesson.clips
         ],
         "is_empty": lesson.is_empty,
-        "certificate": None if told is None else {**vars(told), "holds": told.holds},
+        "weight_bounds": lesson.weight_bounds.tolist(),
+        "certificate": None if told is None else certificate_document(told),
         "left_open": [
             {
                 "observation": np.asarray(left.observation).tolist(),

@@ -97,6 +97,7 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
         teach_observed(seen),
         n_states=settings.situations,
         target=settings.target,
+        replan=False,  # learners of the lesson plan below
         seed=int(rng.integers(2**31)),
     )
     told = lesson.certificate

@@ -32,7 +32,8 @@ from didact.bec.observed.setting import WRONG, Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
-from didact.random import Seed, as_generator
+from didact.random import Seed, as_generator, stream
+from didact.stages import stage
 from didact.teaching.clips.lesson import (
     ClipCertificate,
     ClipLesson,
@@ -40,6 +41,7 @@ from didact.teaching.clips.lesson import (
     assumptions_of,
     clip_from,
 )
+from didact.teaching.clips.replan import replanned
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""
@@ -55,6 +57,7 @@ def certify(
     level: float = 0.95,
     target: float = 0.02,
     extend: bool = True,
+    replan: bool = True,
     seed: Seed = 1,
 ) -> ClipLesson:
     """The lesson with a certificate from independently sampled states.
@@ -65,6 +68,8 @@ def certify(
     level: of both bounds together, over all rounds.
     target: the share of open states that is small enough.
     extend: show counterexamples as further clips, and sample again, until the target is met.
+    replan: plan for the taught weights, and report the return; a lesson whose learner does not
+        reach nine tenths of the agent's return does not hold.
     seed: None, a whole number, or a generator; another one than that of `observe`.
     """
     instance(seen, Observed, "seen", "the result of observe")
@@ -74,6 +79,7 @@ def certify(
         if not is_number(value) or not 0 < value < 1:
             raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
     flag(extend, "extend")
+    flag(replan, "replan")
     rng = as_generator(seed, "certify")
     for number in range(1, MAX_ROUNDS + 1):
         # 6 / (pi i)^2 sums to 1 over all rounds
@@ -84,7 +90,16 @@ def certify(
             break
         if number < MAX_ROUNDS:
             lesson = _extended(lesson, fresh, found, rng)
-    return lesson
+    told = lesson.certificate
+    if told is None or not replan or lesson.is_empty or not _is_numeric(seen.observations):
+        return lesson
+    stage("planning for the taught weights")
+    reached = replanned(lesson, stream(0, "replan"))
+    return replace(lesson, certificate=replace(told, replanned=reached))
+
+
+def _is_numeric(observations: object) -> bool:
+    return np.asarray(observations).dtype.kind in "fiu"
 
 
 class Fresh:

@@ -18,6 +18,7 @@ open is asked of none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -226,6 +227,38 @@ THIN = 1e-6
 """A margin, as a sine, below which the rewards that fit have no middle worth the name."""
 
 
+KEPT_SHARE = 0.9
+"""Of the agent's return that planning for the taught weights must reach for a lesson to hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replanned:
+    """Returns of policies that were tried for the taught weights and for the extremes that fit.
+
+    own, taught, worst: mean returns of an episode, under the true weights: of the agent, of the
+    best policy for the taught weights, and of the best one for those weights that fit,
+    worst_weights, for which it is least. own_discounted, taught_discounted: the same with the
+    discount. is_planned: whether policies were planned from samples, and not only chosen among
+    ready ones.
+    """
+
+    n_policies: int
+    n_episodes: int
+    own: float
+    taught: float
+    worst: float
+    worst_weights: Floats
+    own_discounted: float
+    taught_discounted: float
+    is_planned: bool
+
+    @property
+    def keeps_return(self) -> bool:
+        """Whether planning for the taught weights reaches nine tenths of the agent's return."""
+        pairs = ((self.own, self.taught), (self.own_discounted, self.taught_discounted))
+        return all(own - taught <= (1 - KEPT_SHARE) * abs(own) for own, taught in pairs)
+
+
 @dataclass(frozen=True)
 class ClipCertificate:
     """Upper bounds from independently sampled states: a statistical statement, no proof.
@@ -234,6 +267,7 @@ class ClipCertificate:
     mistakes of the policy. open_share, mistaken_share: bounds that hold together at the level.
     rounds: how often clips were added and states sampled again; the level holds over all of them.
     assumptions: what nobody can know of a simulator by stepping it, and the bounds rest on.
+    replanned: what planning for the taught weights reaches; None where that was not tried.
     """
 
     n_states: int
@@ -245,11 +279,14 @@ class ClipCertificate:
     target: float
     rounds: int
     assumptions: tuple[str, ...] = ()
+    replanned: Replanned | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether the open share is certified to be within the target."""
-        return self.open_share <= self.target
+        """Whether the open share is certified to be within the target, and planning for the taught
+        weights keeps the return."""
+        keeps = self.replanned is None or self.replanned.keeps_return
+        return self.open_share <= self.target and keeps
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,6 +392,48 @@ class ClipLesson:
         size = float(np.linalg.norm(own))
         return own / size if size > 0 else own
 
+    @cached_property
+    def _region(self) -> tuple[Floats, Floats]:
+        """Bounds (k, 2) of each weight over all weights of length 1 that fit, and extremes (m, k).
+
+        The largest w_j over unit vectors of a cone is the length of e_j's projection on it
+        (Moreau). Where that is 0, so that no weight that fits is positive, it is bounded by linear
+        programs: w_j = -1, and the others as large as they may be. Extremes have directions that
+        no row sees as a part of equal size beside the middle, because alone they are ties.
+        """
+        k = len(self.seen.setting.scale)
+        normals = self.cone * self.seen.setting.scale
+        lengths = np.linalg.norm(normals, axis=1)
+        normals = normals[lengths > 0] / lengths[lengths > 0, None]
+        blind = _blind_weights(self.seen.setting)
+        bounds, extremes = np.zeros((k, 2)), []
+        for j in range(k):
+            for side, sign in ((0, -1.0), (1, 1.0)):
+                own = sign * np.eye(k)[j]
+                found = distances_to_cone(-normals, own[None])
+                size = float(found.lengths[0])
+                bounds[j, side] = sign * min(size, 1.0)
+                if size <= THIN:
+                    bounds[j, side] = -sign * _least_share(normals, -own)
+                away = found.residuals[0] - blind.T @ (blind @ found.residuals[0])
+                if np.linalg.norm(away) > THIN:
+                    extremes.append(away / np.linalg.norm(away))
+        middle = self.weights
+        extremes += [(middle + sign * one) / math.sqrt(2) for one in blind for sign in (1.0, -1.0)]
+        bounds = np.stack([np.minimum(bounds[:, 0], middle), np.maximum(bounds[:, 1], middle)], 1)
+        return bounds, np.array(extremes).reshape(-1, k)
+
+    @property
+    def weight_bounds(self) -> Floats:
+        """The least and the largest value (k, 2) of each weight among all weights of length 1 that
+        fit the clips; `weights` is in their middle."""
+        return self._region[0]
+
+    @property
+    def extremes(self) -> Floats:
+        """Weights (m, k) of length 1 that fit the clips, at the ends of `weight_bounds`."""
+        return self._region[1]
+
     def with_clips(self, more: Sequence[Clip]) -> ClipLesson:
         """The lesson with further clips, and without a certificate."""
         clips, candidates = (*self.clips, *more), (*self.candidates, *more)
@@ -423,10 +502,34 @@ class ClipLesson:
         return f"ClipLesson({clips}, {counted(self.n_steps, 'step')}: {self.statement()})"
 
 
+def _blind_weights(setting: Setting) -> Floats:
+    """An orthonormal basis (m, k) of weights that no row sees."""
+    if setting.blind is None or not len(setting.blind):
+        return np.empty((0, len(setting.scale)))
+    return np.asarray(np.linalg.qr((setting.blind / setting.scale).T)[0].T)
+
+
+def _least_share(normals: Floats, axis: Floats) -> float:
+    """A lower bound of axis . w over unit w with normals . w >= 0, where it is never negative."""
+    from scipy.optimize import linprog
+
+    k = len(axis)
+    fits: dict[str, Any] = {"A_ub": -normals, "b_ub": np.zeros(len(normals))}
+    fits |= {"A_eq": axis[None], "b_eq": np.ones(1), "bounds": (None, None)}
+    squares = 0.0
+    for direction in np.eye(k):
+        ends = [linprog(sign * direction, **fits) for sign in (1.0, -1.0)]
+        if any(end.status != 0 for end in ends):
+            return 0.0
+        squares += max(float(end.fun) ** 2 for end in ends)
+    return 1.0 / math.sqrt(max(squares, 1.0))
+
+
 def assumptions_of(setting: Setting) -> tuple[str, ...]:
     """What a certificate takes for granted: stepping a simulator shows what it did, not what it may
     do."""
     told = [
+        "the learner follows this policy after each action",
         setting.rewards.assumption(),
         f"no reward that fits has more than the tolerance at stake after the {setting.horizon} "
         "steps of a branch",

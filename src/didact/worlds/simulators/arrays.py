@@ -48,6 +48,7 @@ class ArraySimulator:
         self.name = name
         self.action_space = env.action_space
         self.n_steps = 0
+        self.time_limit: int | None = getattr(env, "time_limit", None)
         self._starts: NDArray[np.float64] | None = None
         self.is_random = "rng" in inspect.signature(env.step).parameters
 
@@ -226,6 +227,7 @@ class VectorEntry:
     def __init__(self, env: Any, id: str):
         self._env, self._id = env, id
         self._spaces: dict[int, Any] = {}
+        self.time_limit = getattr(env.spec, "max_episode_steps", None)
         self._dtype = env.single_observation_space.dtype
         self.action_space = env.single_action_space
         self.observation_space = env.single_observation_space

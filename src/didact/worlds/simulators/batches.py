@@ -66,7 +66,8 @@ class Simulator(Protocol):
     """An environment that can be started and resumed in batches.
 
     restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
-    whether steps depend on chance.
+    whether steps depend on chance. time_limit: steps after which the environment's own limit, which
+    ends nothing here, would cut an episode off; None without.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Simulator(Protocol):
     restoring: str
     n_steps: int
     is_random: bool
+    time_limit: int | None
 
     @property
     def chance_assumption(self) -> str:

@@ -49,7 +49,10 @@ class ObjectSimulator:
         self._make, self._way, self._make_drawn = make, way, make_drawn
         self._pool: list[Any] = []
         self.name = name
-        self.action_space = make().action_space
+        first = make()
+        self.action_space = first.action_space
+        limit = getattr(getattr(first, "spec", None), "max_episode_steps", None)
+        self.time_limit = None if limit is None else int(limit)
         self.restoring = f"{way.words}, {origin}" if origin else way.words
         self.n_steps = 0
         self._starts: list[int] | None = None

@@ -60,8 +60,8 @@ def _landing(observation: Any, action: Any, next_observation: Any, terminated: A
     nearer = (_shape(seen) - _shape(np.asarray(observation, np.float64))) * ~ended[:, None]
     taken = np.asarray(action)
     main, side = taken == 2, (taken == 1) | (taken == 3)
-    # a lander that comes to rest is landed; one that touches anything else, or leaves, is lost
-    lost = ended & ((np.abs(seen[:, 0]) >= 1) | (np.abs(seen[:, [2, 3, 5]]).max(axis=1) > 1e-3))
+    # a lander at rest sleeps, and then its speeds are exactly 0; all others that end are lost
+    lost = ended & ((np.abs(seen[:, 0]) >= 1) | (np.abs(seen[:, [2, 3, 5]]).max(axis=1) > 0))
     fuel = -np.stack([main, side], axis=1).astype(float) * ~ended[:, None]
     return np.column_stack([nearer, fuel, ended & ~lost, -1.0 * lost])
 
