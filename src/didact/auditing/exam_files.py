@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any, get_args
 
 from didact.auditing.exam import EXAM_FORMAT, Exam
 from didact.auditing.questions import SIDES, Ask, Cost, ExamQuestion
-from didact.errors import InvalidFile, InvalidInput
-from didact.files.json import plain_numbers, read_json
-from didact.files.reading import shown_path
-from didact.inputs import as_text, choice, finite_number, flag, reason_of, shown, whole_number
+from didact.errors import InvalidFile
+from didact.files.json import as_finite, as_fraction, as_list, as_object, as_texts, read_document
+from didact.inputs import as_text, choice, flag, shown, whole_number
 from didact.mdp import Demonstration
-from didact.numerics.exact import read_number
-from didact.numerics.texts import read_text
 
 FIELDS = (
     *("format", "task", "ask", "statement", "conditions", "questions", "lower_bound", "closed"),
@@ -34,17 +29,7 @@ def load_exam(path: str | os.PathLike[str]) -> Exam:
 
     path: of the file.
     """
-    document, place = read_json(path), shown_path(path)
-    if not isinstance(document, dict) or document.get("format") != EXAM_FORMAT:
-        raise InvalidFile(f"{place}: must hold one JSON object with format {EXAM_FORMAT!r}")
-    try:
-        return _from_document(document)
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: is not a whole {EXAM_FORMAT} file: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InvalidFile(
-            f"{place}: is not a whole {EXAM_FORMAT} file: {reason_of(error)}"
-        ) from None
+    return read_document(path, EXAM_FORMAT, _from_document)
 
 
 def _from_document(document: Mapping[str, Any]) -> Exam:
@@ -57,22 +42,22 @@ def _from_document(document: Mapping[str, Any]) -> Exam:
         ask=ask,
         questions=tuple(
             _as_question(entry, KINDS[ask], arithmetic == "exact", f"questions[{i}]")
-            for i, entry in enumerate(_list(document["questions"], "questions"))
+            for i, entry in enumerate(as_list(document["questions"], "questions"))
         ),
         statement=_text(document["statement"], "statement"),
-        conditions=_texts(document["conditions"], "conditions"),
+        conditions=as_texts(document["conditions"], "conditions"),
         lower_bound=whole_number(document["lower_bound"], "lower_bound", 0),
         closed=flag(document["closed"], "closed"),
-        open=_texts(document["open"], "open"),
+        open=as_texts(document["open"], "open"),
         arithmetic=arithmetic,
         n_close_calls=whole_number(document["n_close_calls"], "n_close_calls", 0),
-        settings=plain_numbers(_object(document["settings"], "settings")),
-        _proof=None if proof is None else plain_numbers(_object(proof, "proof")),
+        settings=as_object(document["settings"], "settings"),
+        _proof=None if proof is None else as_object(proof, "proof"),
     )
 
 
 def _as_question(given: Any, kind: str, exact: bool, place: str) -> ExamQuestion:
-    entries = _object(given, place)
+    entries = as_object(given, place)
     if "key" not in entries:
         raise InvalidFile(f"{place} has no key; give the file that the exam was saved to")
     _require_fields(entries, OF_QUESTION, place, ("member",))
@@ -84,15 +69,15 @@ def _as_question(given: Any, kind: str, exact: bool, place: str) -> ExamQuestion
         state=whole_number(entries["state"], f"{place}: state", 0),
         place=_text(entries["place"], f"{place}: place"),
         options=_options(entries["options"], kind, f"{place}: options"),
-        labels=_texts(entries["labels"], f"{place}: labels"),
+        labels=as_texts(entries["labels"], f"{place}: labels"),
         costs=tuple(
             _as_cost(cost, exact, f"{place}: costs")
-            for cost in _list(entries["costs"], f"{place}: costs")
+            for cost in as_list(entries["costs"], f"{place}: costs")
         ),
         key=_as_key(entries["key"], kind, f"{place}: key"),
         words=_text(entries["words"], f"{place}: words"),
         normal=_as_normal(entries["normal"], kind, exact, f"{place}: normal"),
-        angle=None if angle is None else _finite(angle, f"{place}: angle"),
+        angle=None if angle is None else as_finite(angle, f"{place}: angle"),
         says=None if says is None else _text(says, f"{place}: says"),
         member=None if member is None else whole_number(member, f"{place}: member", 0),
     )
@@ -101,7 +86,7 @@ def _as_question(given: Any, kind: str, exact: bool, place: str) -> ExamQuestion
 
 
 def _options(given: Any, kind: str, place: str) -> tuple[Any, ...]:
-    options = _list(given, place)
+    options = as_list(given, place)
     if kind != "action" and len(options) != 2:
         raise InvalidFile(f"{place} must be two; there are {len(options)}")
     if kind == "preference":
@@ -112,7 +97,7 @@ def _options(given: Any, kind: str, place: str) -> tuple[Any, ...]:
 
 
 def _as_cost(value: Any, exact: bool, place: str) -> Cost:
-    cost: Cost = _fraction(value, place) if exact else _finite(value, place)
+    cost: Cost = as_fraction(value, place) if exact else as_finite(value, place)
     if cost < 0:
         raise InvalidFile(f"{place} must not be negative; one is {shown(value)}")
     return cost
@@ -121,7 +106,7 @@ def _as_cost(value: Any, exact: bool, place: str) -> Cost:
 def _as_key(value: Any, kind: str, place: str) -> Any:
     if kind != "action":
         return choice(value, place, SIDES)
-    return tuple(whole_number(action, place, 0) for action in _list(value, place))
+    return tuple(whole_number(action, place, 0) for action in as_list(value, place))
 
 
 def _as_normal(value: Any, kind: str, exact: bool, place: str) -> tuple[Any, ...] | None:
@@ -129,8 +114,8 @@ def _as_normal(value: Any, kind: str, exact: bool, place: str) -> tuple[Any, ...
         if value is not None:
             raise InvalidFile(f"{place} must be null; it is {shown(value)}")
         return None
-    read: Callable[[Any, str], Any] = _whole_text if exact else _finite
-    return tuple(read(entry, place) for entry in _list(value, place))
+    read: Callable[[Any, str], Any] = _whole_text if exact else as_finite
+    return tuple(read(entry, place) for entry in as_list(value, place))
 
 
 def _require_consistent(question: ExamQuestion, place: str) -> None:
@@ -150,41 +135,15 @@ def _require_consistent(question: ExamQuestion, place: str) -> None:
         )
 
 
-def _fraction(value: Any, place: str) -> Fraction:
-    """A number of any length; decimals as elsewhere."""
-    is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
-    return read_text(value, place) if is_long else read_number(value, place)
-
-
 def _whole_text(value: Any, place: str) -> int:
-    number = _fraction(value, place)
+    number = as_fraction(value, place)
     if number.denominator != 1:
         raise InvalidFile(f"{place} must be whole numbers; one is {shown(value)}")
     return number.numerator
 
 
-def _finite(value: Any, place: str) -> float:
-    return finite_number(plain_numbers(value), place, -math.inf)
-
-
 def _text(value: Any, place: str) -> str:
     return as_text(value, place, error=InvalidFile)
-
-
-def _list(value: Any, place: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidFile(f"{place} must be a list; it is {shown(value)}")
-    return value
-
-
-def _texts(value: Any, place: str) -> tuple[str, ...]:
-    return tuple(_text(entry, place) for entry in _list(value, place))
-
-
-def _object(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
-    return value
 
 
 def _require_fields(

@@ -8,18 +8,23 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from didact.errors import InvalidFile
+from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import already_there, beside_name, rename_new, sync_folder
 from didact.files.kinds import Kind, json_kind, require_kind, require_other
 from didact.files.pipes import write_to_pipe
 from didact.files.reading import Name, read_text, shown_path, system_reason
-from didact.inputs import MAX_DIGITS, is_nearly_whole, shown
+from didact.inputs import MAX_DIGITS, as_text, finite_number, is_nearly_whole, reason_of, shown
+from didact.numerics.exact import read_number
+from didact.numerics.texts import read_text as read_fraction
+
+Read = TypeVar("Read")
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Half of a sign, or one of two halves."""
@@ -90,6 +95,54 @@ def _plain(value: Any) -> Any:
             f"{shown(value)}. Round it"
         )
     return nearest
+
+
+def read_document(
+    path: str | os.PathLike[str], format: str, read: Callable[[dict[str, Any]], Read]
+) -> Read:
+    """What a file of that format holds; whatever `read` stumbles on is one line with the file."""
+    document, place = read_json(path), shown_path(path)
+    if not isinstance(document, dict) or document.get("format") != format:
+        raise InvalidFile(f"{place}: must hold one JSON object with format {format!r}")
+    try:
+        return read(document)
+    except InvalidInput as error:
+        reason = str(error)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = reason_of(error)
+    raise InvalidFile(f"{place}: is not a whole {format} file: {reason}")
+
+
+def as_object(value: Any, place: str) -> dict[str, Any]:
+    """A JSON object, decimals as floats."""
+    if not isinstance(value, dict):
+        raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
+    found: dict[str, Any] = plain_numbers(value)
+    return found
+
+
+def as_list(value: Any, place: str) -> list[Any]:
+    """A JSON list."""
+    if not isinstance(value, list):
+        raise InvalidFile(f"{place} must be a list; it is {shown(value)}")
+    return value
+
+
+def as_texts(value: Any, place: str) -> tuple[str, ...]:
+    """A list of texts."""
+    return tuple(as_text(entry, place, error=InvalidFile) for entry in as_list(value, place))
+
+
+def as_finite(value: Any, place: str) -> float:
+    """A finite number as a float."""
+    return finite_number(plain_numbers(value), place, -math.inf)
+
+
+def as_fraction(value: Any, place: str) -> Fraction:
+    """An exact number of any length."""
+    # Fractions of proofs are longer than any number that a person may give: those are limited.
+    is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
+    return read_fraction(value, place) if is_long else read_number(value, place)
 
 
 def _whole(text: str) -> int:

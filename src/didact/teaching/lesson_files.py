@@ -6,33 +6,36 @@ file's own claims are read as they are: they count only once its proof is checke
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
-from didact.errors import InvalidFile, InvalidInput
-from didact.files.json import plain_numbers, read_json
-from didact.files.reading import shown_path
+from didact.errors import InvalidFile
+from didact.files.json import (
+    Read,
+    as_finite,
+    as_fraction,
+    as_list,
+    as_object,
+    as_texts,
+    plain_numbers,
+    read_document,
+)
 from didact.inputs import (
     as_text,
     choice,
-    finite_number,
     flag,
     is_whole,
-    reason_of,
     shown,
     whole_number,
 )
 from didact.mdp import Demonstration
 from didact.mdp.items import Item, read_item
 from didact.numerics.exact import read_number, whole_if_whole
-from didact.numerics.texts import read_text
 from didact.teaching.lesson import FROM_BAD_TO_GOOD, LESSON_FORMAT, Lesson, Missing, Within, Witness
 
 STATUSES = ("complete", "undecided", "partial")
-Read = TypeVar("Read")
 
 
 def load_lesson(path: str | os.PathLike[str]) -> Lesson:
@@ -40,48 +43,38 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
 
     path: of the file.
     """
-    document = read_json(path)
-    place = shown_path(path)
-    if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
-        raise InvalidFile(f"{place}: must hold one JSON object with format {LESSON_FORMAT!r}")
-    try:
-        return _lesson(document)
-    except InvalidInput as error:
-        reason = str(error)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        reason = reason_of(error)
-    raise InvalidFile(f"{place}: is not a whole {LESSON_FORMAT} file: {reason}")
+    return read_document(path, LESSON_FORMAT, _lesson)
 
 
 def _lesson(document: Mapping[str, Any]) -> Lesson:
-    settings = _object(document["settings"], "settings")
+    settings = as_object(document["settings"], "settings")
     is_mixed = "items" in document
     items = _items(document, "items" if is_mixed else "demonstrations", settings)
     lesson = Lesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
         status=choice(document["status"], "status", STATUSES),
         items=items,
-        gains=tuple(whole_number(gain, "gains", 0) for gain in _list(document, "gains")),
+        gains=tuple(whole_number(gain, "gains", 0) for gain in as_list(document["gains"], "gains")),
         cost=_cost(document["cost"], "cost"),
         closed=flag(document["closed"], "closed"),
         n_facets=whole_number(document["n_facets"], "n_facets", 0),
         n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
-        uncovered=tuple(map(_missing, _list(document, "uncovered"))),
-        witness=_several(document, "witness", _exact),
-        loss=_given(document["loss"], "loss", _finite),
-        proof=_given(document["proof"], "proof", _object),
+        uncovered=tuple(map(_missing, as_list(document["uncovered"], "uncovered"))),
+        witness=_several(document, "witness", as_fraction),
+        loss=_given(document["loss"], "loss", as_finite),
+        proof=_given(document["proof"], "proof", as_object),
         settings=plain_numbers(settings),
         lower_bound=_given(document["lower_bound"], "lower_bound", _cost),
         candidates=as_text(document["candidates"], "candidates", error=InvalidFile),
-        probabilities=_several(document, "probabilities", _exact) or (),
-        guarantee=_given(document["guarantee"], "guarantee", _exact),
-        hardest=_given(document["hardest"], "hardest", _exact),
-        facets=tuple(map(_facet, _list(document, "facets"))),
-        words=_texts(document["words"], "words") if is_mixed else (),
-        volumes=_several(document, "volumes", _finite),
+        probabilities=_several(document, "probabilities", as_fraction) or (),
+        guarantee=_given(document["guarantee"], "guarantee", as_fraction),
+        hardest=_given(document["hardest"], "hardest", as_fraction),
+        facets=tuple(map(_facet, as_list(document["facets"], "facets"))),
+        words=as_texts(document["words"], "words") if is_mixed else (),
+        volumes=_several(document, "volumes", as_finite),
         n_close_calls=whole_number(document.get("n_close_calls", 0), "n_close_calls", 0),
         within=_within(document.get("within")),
-        loss_error=_finite(document.get("loss_error", 0.0), "loss_error"),
+        loss_error=as_finite(document.get("loss_error", 0.0), "loss_error"),
     )
     _require_consistent(document, lesson, is_mixed=is_mixed)
     return lesson
@@ -90,8 +83,8 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
 def _items(document: Mapping[str, Any], name: str, settings: Mapping[str, Any]) -> tuple[Item, ...]:
     """What is shown and said; of a family each names one of the members that the settings list."""
     names = settings.get("members")
-    n_members = 0 if names is None else len(_texts(names, "settings: names of members"))
-    listed = _list(document, name)
+    n_members = 0 if names is None else len(as_texts(names, "settings: names of members"))
+    listed = as_list(document[name], name)
     return tuple(_item(entry, f"{name}[{i}]", n_members) for i, entry in enumerate(listed))
 
 
@@ -128,7 +121,7 @@ def _require_consistent(document: Mapping[str, Any], lesson: Lesson, *, is_mixed
 
 
 def _missing(given: Any) -> Missing:
-    entries = _object(given, "uncovered")
+    entries = as_object(given, "uncovered")
     state, action, other = (
         whole_number(entries[name], name, 0) for name in ("state", "action", "other")
     )
@@ -141,7 +134,7 @@ def _missing(given: Any) -> Missing:
 
 
 def _facet(given: Any) -> dict[str, Any]:
-    facet = _object(given, "facets")
+    facet = as_object(given, "facets")
     is_known = facet["covered_by"] is None or is_whole(facet["covered_by"])
     if not (is_known and isinstance(facet["words"], str)):
         raise ValueError("a facet has words, and the number of a demonstration or null")
@@ -190,41 +183,11 @@ def _several(
     """Each entry of a list; None where the file says null."""
     if document[name] is None:
         return None
-    return tuple(read(entry, name) for entry in _list(document, name))
-
-
-def _list(document: Mapping[str, Any], name: str) -> list[Any]:
-    entries: Any = document[name]
-    if not isinstance(entries, list):
-        raise InvalidFile(f"{name} must be a list; it is {shown(entries)}")
-    return entries
-
-
-def _texts(value: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise InvalidFile(f"{place} must be a list; it is {shown(value)}")
-    return tuple(as_text(entry, place, error=InvalidFile) for entry in value)
-
-
-def _object(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
-    found: dict[str, Any] = plain_numbers(value)
-    return found
-
-
-def _finite(value: Any, place: str) -> float:
-    return finite_number(plain_numbers(value), place, -math.inf)
-
-
-def _exact(value: Any, place: str) -> Fraction:
-    """A number of any length; decimals as elsewhere."""
-    is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
-    return read_text(value, place) if is_long else read_number(value, place)
+    return tuple(read(entry, name) for entry in as_list(document[name], name))
 
 
 def _cost(value: Any, place: str) -> int | Fraction:
-    cost = whole_if_whole(_exact(value, place))
+    cost = whole_if_whole(as_fraction(value, place))
     if cost < 0:
         raise InvalidFile(f"{place} must not be negative; it is {shown(value)}")
     return cost
