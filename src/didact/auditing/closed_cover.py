@@ -19,10 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.teaching.covers.minimum import Uncoverable, lowered
+from didact.teaching.covers.minimum import DENOMINATORS, Uncoverable, exact_duals, lowered
 
-DENOMINATORS = (12, 60, 10**4, 10**8)
-"""Duals are rounded to fractions with such denominators, then scaled so that they are feasible."""
 FindGap = Callable[[frozenset[int]], Collection[int] | None]
 
 
@@ -83,10 +81,7 @@ def closed_bound(
     if answer.status != 0:
         return best
     for denominator in DENOMINATORS:
-        duals = [
-            Fraction(max(0.0, -x)).limit_denominator(denominator)
-            for x in answer.ineqlin.marginals.tolist()
-        ]
+        duals = exact_duals(answer, denominator)
         loads = dict.fromkeys(states, Fraction(0))
         for y, cut in zip(duals, cuts, strict=False):
             for state in cut:

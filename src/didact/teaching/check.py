@@ -25,7 +25,6 @@ from operator import or_
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.bec.classes import (
     EquivalenceClass,
@@ -33,7 +32,7 @@ from didact.bec.classes import (
     require_class,
     require_shown_in_scope,
 )
-from didact.bec.halfspaces import Scope, demonstrated_pairs, scope_states
+from didact.bec.halfspaces import Scope, scope_states
 from didact.inputs import counted
 from didact.mdp import (
     Demonstration,
@@ -47,11 +46,10 @@ from didact.mdp.items import Item
 from didact.mdp.recordings.formats import given_feedback
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
-from didact.planning import reachable_pairs
 from didact.planning.solve import Arithmetic
-from didact.teaching.covers.candidates import as_horizon, as_starts
+from didact.teaching.covers.candidates import Starts, as_horizon, as_starts
 from didact.teaching.covers.greedy import greedy_cover
-from didact.teaching.covers.problem import Elements, cover_elements
+from didact.teaching.covers.problem import Elements, cover_elements, coverage_from
 from didact.teaching.feedback.halfspaces import (
     Segment,
     WrongItem,
@@ -246,7 +244,7 @@ def _shown(task: Task | Family, demonstrations: Any) -> tuple[Demonstration, ...
 
 
 MAX_TRIED = 400
-"""GivenStarts that are weighed, those first that state the most."""
+"""Starts that are weighed, those first that state the most."""
 
 MAX_STARTS = 20
 """Nobody lists more; all states are advised instead."""
@@ -257,7 +255,7 @@ AIMING = ("scot", "scot-redundant", "exact")
 
 @dataclass(frozen=True, eq=False)
 class SuggestedStarts:
-    """GivenStarts from which a lesson is complete, and that lesson, which `check` has confirmed.
+    """Starts from which a lesson is complete, and that lesson, which `check` has confirmed.
 
     starts: all of them; every state that counts where a list would be long.
     added: those that the task or the caller did not have; none where the starts were enough, and
@@ -287,11 +285,12 @@ def suggested_starts(
     if bec is None:
         how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
         bec = lesson.bec or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
-    own = as_starts(task, settings.get("starts")).tolist()
-    added = _added_starts(bec, own, settings.get("horizon"))
+    elements, own = cover_elements(bec), as_starts(task, settings.get("starts"))
+    offer = Starts(bec.parts[0], own, as_horizon(task.mdp, settings.get("horizon")))
+    added = _completing(elements, offer, coverage_from(elements, offer, own.tolist()))
     if added is None:
         return None
-    starts = sorted({*own, *added})
+    starts = sorted({*own.tolist(), *added})
     if added and len(starts) > MAX_STARTS:
         starts = np.flatnonzero(scope_states(task.mdp, bec.scope)).tolist()
     again = teach(task, bec=bec, **_settings(settings, starts))
@@ -307,8 +306,8 @@ def further_starts(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Sug
     of the demonstrations to add.
     """
     elements, task = cover_elements(bec), bec.task
-    visited = demonstrated_pairs(task.mdp, shown).ravel()
-    added = _completing(elements, _stated_by(elements, visited), as_horizon(task.mdp, None))
+    offer = Starts(bec.parts[0], as_starts(task, None), as_horizon(task.mdp, None))
+    added = _completing(elements, offer, elements.stated_elements(shown))
     if not added:
         return None
     more = teach(task, bec=bec, starts=added)
@@ -332,62 +331,31 @@ def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _added_starts(
-    bec: EquivalenceClass, own: Sequence[int], horizon: int | None
-) -> list[int] | None:
-    """Few states to begin in besides; None where what stays open cannot be shown at all."""
-    elements = cover_elements(bec)
-    steps = as_horizon(bec.task.mdp, horizon)
-    return _completing(elements, _shown_from(elements, own, steps), steps)
-
-
-def _completing(elements: Elements, offered: int, steps: int) -> list[int] | None:
+def _completing(elements: Elements, offer: Starts, offered: int) -> list[int] | None:
     """Few states to begin in that show what is not offered; None where nothing shows it."""
     missing = elements.everything & ~elements.closure(offered)
     if not missing:
         return []
-    n_actions = elements.class_of_task.task.mdp.n_actions
+    n_actions = offer.part.task.mdp.n_actions
     states = [pair // n_actions for pair in elements.pairs_for(missing)]
     ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MAX_TRIED]
-    worth = {state: _shown_from(elements, [state], steps) for state in ranked}
-    covered, ones = elements.closure(offered), dict.fromkeys(worth, 1)
+    worth = {state: coverage_from(elements, offer, [state]) for state in ranked}
     added = greedy_cover(
-        worth, ones, elements.n_elements, closure=elements.closure, covered=covered
+        worth,
+        dict.fromkeys(worth, 1),
+        elements.n_elements,
+        closure=elements.closure,
+        covered=elements.closure(offered),
     ).picks
-    shown = reduce(or_, (worth[state] for state in added), offered)
-    if elements.closure(shown) != elements.everything:
+    kept = set(added)
+
+    def completes(states: Iterable[int]) -> bool:
+        shown = reduce(or_, (worth[state] for state in states), offered)
+        return elements.closure(shown) == elements.everything
+
+    if not completes(kept):
         return None
-    return _needed(elements, offered, worth, added)
-
-
-def _shown_from(elements: Elements, starts: Iterable[int], horizon: int) -> int:
-    """What demonstrations from these states can state, as the bits of an integer."""
-    bec = elements.class_of_task
-    mdp, plan = bec.task.mdp, bec.plan
-    begin = np.zeros(mdp.n_states, dtype=np.bool_)
-    begin[list(starts)] = True
-    reached = reachable_pairs(mdp, plan.optimal, horizon=horizon, starts=begin)
-    return _stated_by(elements, reached.ravel())
-
-
-def _stated_by(elements: Elements, visited: NDArray[np.bool_]) -> int:
-    """What pairs (S * A,) state, as the bits of an integer."""
-    pairs, bits = elements.stating_pairs
-    stated = 0
-    for bit in set(bits[visited[pairs]].tolist()):
-        stated |= 1 << bit
-    return stated
-
-
-def _needed(
-    elements: Elements, offered: int, worth: dict[int, int], added: Sequence[int]
-) -> list[int]:
-    """The added states without those whose part the others show as well."""
-    kept = list(added)
-    for state in added:
-        rest = offered
-        for other in kept:
-            rest |= 0 if other == state else worth[other]
-        if elements.closure(rest) == elements.everything:
+    for state in added:  # later starts may show all that an earlier one was taken for
+        if completes(kept - {state}):
             kept.remove(state)
     return sorted(kept)

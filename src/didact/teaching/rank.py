@@ -17,15 +17,11 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from didact.bec.classes import EquivalenceClass, Part, equivalence_class, most_actions
+from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import DidactError, InvalidParameter
 from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
 from didact.mdp import Family, Task
@@ -33,8 +29,8 @@ from didact.mdp.files import load_task_or_family
 from didact.mdp.showing import draw, in_notebook
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
-from didact.teaching.covers.candidates import Candidates, as_horizon, as_starts
-from didact.teaching.covers.problem import Problem, cover_elements
+from didact.teaching.covers.candidates import Starts, as_horizon, as_starts
+from didact.teaching.covers.problem import Problem, cover_elements, coverage_from
 from didact.teaching.lesson import Lesson, checked_bound
 from didact.teaching.teach import teach
 from didact.teaching.teachers import exact_minimum
@@ -43,7 +39,7 @@ from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.opening import environment_task, meaning_of, newest_version, open_task
 
 MAX_ENTRIES = 20_000_000
-"""GivenStarts times states; above it only the trivial bound is given: the matrix would not fit."""
+"""Starts times states; above it only the trivial bound is given: the matrix would not fit."""
 
 TIME_LIMIT = 20.0
 """Seconds for one search of a smallest lesson; after it, bounds are reported."""
@@ -277,7 +273,11 @@ class _RankSearch:
             return row
         bound = checked_bound(whole)
         if bound is None:
-            bound = _fewest_demonstrations(bec, self.time_limit)
+            offers = [
+                Starts(part, as_starts(part.task, None), as_horizon(part.task.mdp, None))
+                for part in bec.parts
+            ]
+            bound = fewest_demonstrations(bec, offers, time_limit=self.time_limit)
         return replace(row, fewest_demonstrations=math.ceil(bound))
 
     def lesson(self, bec: EquivalenceClass, **where: Any) -> Lesson:
@@ -316,82 +316,29 @@ def _row(
     )
 
 
-def _fewest_demonstrations(bec: EquivalenceClass, time_limit: float) -> int:
-    mdps = [part.task.mdp for part in bec.parts]
-    begins = [Begins(as_starts(mdp, None), as_horizon(mdp, None)) for mdp in mdps]
-    return fewest_demonstrations(bec, begins, time_limit=time_limit)
-
-
 def _bound(lesson: Lesson) -> int | None:
     """The bound of a lesson whose candidates were all that there are, rounded up."""
     if not lesson.is_complete:
         return None
-    bound = Fraction(lesson.lower_bound or 0)
-    return max(min(1, lesson.n_pairs), -(-bound.numerator // bound.denominator))
-
-
-class Begins(NamedTuple):
-    """Where demonstrations of a part begin, and how many steps they have at most."""
-
-    starts: NDArray[np.int64]
-    horizon: int
+    return max(min(1, lesson.n_pairs), math.ceil(lesson.lower_bound or 0))
 
 
 def fewest_demonstrations(
-    bec: EquivalenceClass, begins: Sequence[Begins], *, time_limit: float
+    bec: EquivalenceClass, offers: Sequence[Starts], *, time_limit: float
 ) -> int:
     """No complete lesson from these starts has fewer demonstrations of at most so many steps.
 
-    begins: for each part of the class. 0 when nothing needs to be shown; at least 1 otherwise.
+    offers: of each member. 0 when nothing needs to be shown; at least 1 otherwise.
     """
     elements = cover_elements(bec)
     if elements.n_elements == 0:
         return 0
-    n_starts = sum(begin.starts.size for begin in begins)
+    n_starts = sum(offer.starts.size for offer in offers)
     if n_starts * max(part.task.mdp.n_states for part in bec.parts) > MAX_ENTRIES:
         return 1
-    useful, n_actions = np.unique(elements.stating_pairs[0]), most_actions(bec.parts)
-    shown = [
-        np.where(_pairs_within(part, begin, useful // n_actions), useful, -1)
-        for part, begin in zip(bec.parts, begins, strict=True)
-    ]
-    longest = max(begin.horizon for begin in begins)
-    candidates = Candidates(np.vstack(shown), n_actions, longest, False)
-    problem = Problem(elements, candidates, [1] * n_starts)
+    # One candidate for each start shows all that any demonstration from it can show.
+    begun = [(offer, start) for offer in offers for start in offer.starts.tolist()]
+    masks = {i: coverage_from(elements, offer, [s]) for i, (offer, s) in enumerate(begun)}
+    problem = Problem(elements, cast(Any, begun), [1] * n_starts, given_masks=masks)
     picks = exact_minimum(problem, as_generator(0, "bound"), time_limit=time_limit)
-    bound = Fraction(picks.lower_bound or 1)
-    return max(1, -(-bound.numerator // bound.denominator))
-
-
-def _pairs_within(part: Part, begin: Begins, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Shape (starts, states): which states of the common numbering each start can lead to."""
-    at_home = states - part.first
-    is_own = (at_home >= 0) & (at_home < part.task.mdp.n_states)
-    reached = states_within(part, begin.starts, begin.horizon - 1)
-    return np.asarray(reached[:, np.where(is_own, at_home, 0)] & is_own)
-
-
-def states_within(part: Part, starts: NDArray[np.int64], n_steps: int) -> NDArray[np.bool_]:
-    """Shape (starts, S): the states that optimal play may be in after at most so many steps."""
-    moves = _optimal_moves(part)
-    reached = np.zeros((starts.size, part.task.mdp.n_states), dtype=np.bool_)
-    reached[np.arange(starts.size), starts] = True
-    newest = reached
-    for _ in range(n_steps):
-        newest = ((newest.astype(np.float32) @ moves) > 0) & ~reached
-        if not newest.any():
-            break
-        reached = reached | newest
-    return reached
-
-
-def _optimal_moves(part: Part) -> Any:
-    """A sparse matrix (S, S): where one optimal step may lead."""
-    from scipy import sparse
-
-    mdp, moves = part.task.mdp, part.task.mdp.transitions
-    rows = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(moves.offsets))
-    kept = part.plan.optimal.ravel()[rows]
-    froms, to = rows[kept] // mdp.n_actions, moves.successors[kept].astype(np.int64)
-    ones = np.ones(froms.size, dtype=np.float32)
-    return sparse.csr_array((ones, (froms, to)), shape=(mdp.n_states, mdp.n_states))
+    return max(1, math.ceil(picks.lower_bound or 1))

@@ -95,17 +95,6 @@ def needs_of_cone(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Need
     return replace(needs_of(kept), closure=lambda said: said)
 
 
-class Places:
-    """The places of a line at pairs of certain states."""
-
-    def __init__(self, line: Sequence[int], width: int, states: Container[int]):
-        self._line, self._width, self._states = line, width, states
-
-    def __contains__(self, place: object) -> bool:
-        assert isinstance(place, int)
-        return self._line[place] // self._width in self._states
-
-
 def window(
     line: Sequence[int], coverage: PairCoverage, wanted: int, begins: Container[int]
 ) -> slice:
@@ -172,7 +161,8 @@ class Trimmer:
         if not wanted:
             return line
         width = self.problem.candidates.n_actions
-        return line[window(line, self.needs.coverage, wanted, Places(line, width, self.starts))]
+        begins = {at for at, pair in enumerate(line) if pair // width in self.starts}
+        return line[window(line, self.needs.coverage, wanted, begins)]
 
 
 def earliest_candidate(

@@ -39,7 +39,13 @@ from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.greedy import FixedCosts, bits_of
-from didact.teaching.covers.minimum import Minimum, Uncoverable, cheapest_cover
+from didact.teaching.covers.minimum import (
+    DENOMINATORS,
+    Minimum,
+    Uncoverable,
+    cheapest_cover,
+    exact_duals,
+)
 from didact.teaching.covers.walks import (
     Allowed,
     OfferedItem,
@@ -56,7 +62,6 @@ BEAM = 300
 """Walks of one length above their cost that are followed further while columns are collected."""
 NEW_COLUMNS = 60
 """Columns that one round adds at most: more make the LP slower than the rounds they save."""
-_DENOMINATORS = (12, 60, 10**4, 10**8)
 
 
 class CoverCertificate(NamedTuple):
@@ -289,10 +294,7 @@ class Columns:
         answer = linprog(objective, A_ub=matrix, b_ub=[-1.0] * n + [0.0] * (height - n))
         if answer.status != 0:
             return [Fraction(0)] * n
-        return [
-            Fraction(max(0.0, -y)).limit_denominator(denominator) * scale
-            for y in answer.ineqlin.marginals[:n].tolist()
-        ]
+        return [y * scale for y in exact_duals(answer, denominator)[:n]]
 
     def ascent(self) -> list[Fraction]:
         """Weights by dual ascent: each witness in turn, rare ones first, pays what it still can."""
@@ -310,8 +312,9 @@ class Columns:
         """The best bound that exact weights prove; it stops early where it meets the cost."""
         best = CoverCertificate(self.allowed, (), (), 0)
         if self.lines:
-            for number in range(1 + len(_DENOMINATORS)):
-                weights = self.ascent() if not number else self.duals(_DENOMINATORS[number - 1])
+            # Ascent needs no solver and mostly meets the cost; else duals, rounded ever finer.
+            for denominator in (None, *DENOMINATORS):
+                weights = self.ascent() if denominator is None else self.duals(denominator)
                 share = self._feasible_share(weights)
                 weights = [y * share for y in weights]
                 bound = _rounded_up(sum(weights, Fraction(0)), self.allowed.unit)

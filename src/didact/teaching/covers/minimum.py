@@ -337,7 +337,8 @@ def _undominated(cuts: Sequence[int], costs: Sequence[int]) -> int:
 TOLERANCE = 1e-6
 """Relative error of a bound of HiGHS that is allowed for."""
 _LARGEST_OBJECTIVE = 1e6
-_DENOMINATORS = (60, 10**4, 10**9)
+DENOMINATORS = (12, 60, 10**4, 10**8)
+"""Float duals are rounded to fractions with such denominators: small ones keep proofs short."""
 
 
 def solve_cover(
@@ -437,6 +438,12 @@ def lp_bound(elements: Sequence[Cut], costs: Sequence[Price]) -> Fraction:
     return unit * (forced + (_dual_value(core.cuts, core.costs) if core.cuts else 0))
 
 
+def exact_duals(answer: Any, denominator: int) -> list[Fraction]:
+    """Prices of the constraints A x <= b that HiGHS found, as fractions that are not negative."""
+    marginals = answer.ineqlin.marginals.tolist()
+    return [Fraction(max(0.0, -price)).limit_denominator(denominator) for price in marginals]
+
+
 def _dual_value(cuts: Sequence[int], costs: Sequence[int]) -> Fraction:
     """The best exact dual value that the float prices of HiGHS lead to."""
     from scipy.optimize import linprog
@@ -449,26 +456,17 @@ def _dual_value(cuts: Sequence[int], costs: Sequence[int]) -> Fraction:
     )
     values = [Fraction(packing_bound(cuts, costs))]
     if answer.status == 0:
-        prices = [Fraction(max(0.0, -price)) for price in answer.ineqlin.marginals.tolist()]
-        for largest in _DENOMINATORS:
-            neat = [price.limit_denominator(largest) * scale for price in prices]
-            values.append(_feasible_value(neat, cuts, costs))
+        for denominator in DENOMINATORS:
+            prices = [price * scale for price in exact_duals(answer, denominator)]
+            loads = [Fraction(0)] * len(costs)
+            for cut, price in zip(cuts, prices, strict=True):
+                for place in bits_of(cut):
+                    loads[place] += price
+            # Rounded prices may pay for a place above its cost: all of them are scaled down.
+            paid = zip(costs, loads, strict=True)
+            share = min((cost / load for cost, load in paid if load > cost), default=Fraction(1))
+            values.append(share * sum(prices, Fraction(0)))
     return max(values)
-
-
-def _feasible_value(
-    prices: Sequence[Fraction], cuts: Sequence[int], costs: Sequence[int]
-) -> Fraction:
-    """The sum of the prices after scaling them down so that no place is paid above its cost."""
-    loads = [Fraction(0)] * len(costs)
-    for cut, price in zip(cuts, prices, strict=True):
-        for place in bits_of(cut):
-            loads[place] += price
-    share = Fraction(1)
-    for cost, load in zip(costs, loads, strict=True):
-        if share * load > cost:
-            share = cost / load
-    return share * sum(prices, Fraction(0))
 
 
 def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:

@@ -31,6 +31,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown
 from didact.mdp import Demonstration, Family
 from didact.numerics.exact import read_number, whole_if_whole
+from didact.planning import reachable_pairs
 from didact.random import Seed
 from didact.teaching.covers.candidates import Candidates, Starts, candidate_demonstrations, gathered
 from didact.teaching.covers.greedy import FixedCosts
@@ -151,6 +152,21 @@ class Elements:
             return isinstance(decide([rows.exact[g] for g in given], rows.exact[row]), Inside)
         nearest = nearest_in_cone(rows.balanced[given], rows.balanced[row])
         return bool(nearest.converged and nearest.distance <= TOLERANCE)
+
+
+def coverage_from(elements: Elements, offer: Starts, begin: Sequence[int]) -> int:
+    """The elements that demonstrations of a member may state which begin in these states, as bits.
+
+    Steps are at most those of the offer.
+    """
+    mdp, width = offer.part.task.mdp, most_actions(elements.bec.parts)
+    starts = np.zeros(mdp.n_states, dtype=np.bool_)
+    starts[list(begin)] = True
+    reached = reachable_pairs(mdp, offer.plan.optimal, horizon=offer.horizon, starts=starts)
+    states, actions = reached.nonzero()
+    pairs = ((offer.part.first + states) * width + actions).tolist()
+    coverage = elements.coverage_of_pair
+    return reduce(or_, (coverage[pair] for pair in pairs if pair in coverage), 0)
 
 
 def cover_elements(bec: EquivalenceClass, *, redundant: bool = False) -> Elements:
