@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from didact.learners.chains.bio_irl import InformationGap
+from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.teaching import teach

@@ -132,8 +132,12 @@ def angular_similarity(
     if np.size(normals) == 0:
         return 0.0
     similarity = 1.0 - angles(normals, reference) / np.pi
-    total = _greedy_sum(similarity) if matching == "greedy" else _optimal_sum(similarity)
-    return total / int(similarity.shape[1])
+    return similarity_sum(similarity, matching=matching) / int(similarity.shape[1])
+
+
+def similarity_sum(similarity: Floats, *, matching: Matching) -> float:
+    """The sum over a one-to-one matching of rows (normals) to columns (references)."""
+    return _greedy_sum(similarity) if matching == "greedy" else _optimal_sum(similarity)
 
 
 def _greedy_sum(similarity: Floats) -> float:

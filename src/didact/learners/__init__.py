@@ -2,7 +2,7 @@
 
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import Certificate
-from didact.learners.chains.bio_irl import information_gap
+from didact.learners.chains.information_gap import information_gap
 from didact.learners.clips import ClipBelief
 from didact.learners.evidence import Evidence, as_evidence
 from didact.learners.files import load_belief

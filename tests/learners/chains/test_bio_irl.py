@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from didact.errors import InvalidParameter
 from didact.learners import learn
-from didact.learners.chains.bio_irl import InformationGap, information_gap
+from didact.learners.chains.information_gap import InformationGap, information_gap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import evaluate, exact_successor_features, rollouts, solve

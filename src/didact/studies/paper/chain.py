@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from didact.bec.similarity import Matching, angular_similarity
-from didact.learners.chains.bio_irl import InformationGap
+from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task
 from didact.planning import solve

@@ -1,0 +1,504 @@
+"""Was a demonstrator teaching, or merely doing? The posterior of the trust lambda of BIO-IRL.
+
+Doing: m trajectories D drawn from the softmax policy of the reward R. Teaching with trust lambda
+tilts that towards demonstrations that say more about R:
+
+    P(D | R, lambda) = P_softmax(D | R) exp(-lambda gap(D, R)) / Z(R, lambda),
+    Z(R, lambda) = E exp(-lambda gap(D', R)), D' ~ P_softmax(. | R) from the same starts.
+
+Without Z the factor is no likelihood, and always prefers lambda = 0. Z is exact where all sets of
+demonstrations can be listed, else a mean over draws D' of each reward, the same for every lambda,
+so that errors of draws cancel between trusts. A demonstration that was seen to end goes on until
+its end, others are as long as they were. Starts are those that were seen, or drawn as the model's
+(`starts="drawn"`): then the choice of a start can teach, too.
+
+gap: BIO-IRL's information gap (`measure="information-gap"`), or -log P(R | D) of a Bayesian learner
+that chooses among the listed rewards (`measure="posterior"`). Rewards that are not known are
+integrated over: listed ones by their likelihood, else draws of Bayesian IRL, whose weights already
+hold P_softmax(D | R), so that the evidence for lambda against 0 is the mean over them of
+exp(-lambda gap(D, R)) / Z(R, lambda).
+
+The prior of lambda while teaching is half-Cauchy, its scale a range of the gap: wide, and finite at
+0. Teaching and doing are held equally likely before. Whether the demonstrator is neither is asked
+of the draws: how many of them are less likely (under the softmax policy) than what was seen?
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from didact.bec.halfspaces import Scope
+from didact.bec.similarity import Matching
+from didact.errors import InvalidParameter, NotMixed, Unsupported
+from didact.inputs import choice, finite_number, plain_document, shown, whole_number
+from didact.learners.belief import Belief
+from didact.learners.chains.birl import birl
+from didact.learners.chains.information_gap import InformationGap
+from didact.learners.evidence import Evidence, as_evidence, softmax
+from didact.mdp import MDP, Demonstration, Task
+from didact.mdp.items import has_ended
+from didact.mdp.model import as_weights
+from didact.mdp.showing import draw
+from didact.numerics.exact import Floats
+from didact.planning.batch import action_values_of
+from didact.random import Seed, as_generator
+from didact.stages import counting
+
+Indices = NDArray[np.int64]
+Measure = Literal["information-gap", "posterior"]
+StartsOf = Literal["same", "drawn"]
+Gaps = Callable[[Indices], Floats]
+
+SCALES = {"information-gap": 10.0, "posterior": 1.0}
+"""Of the prior of lambda: its median. Information gaps are at most 1, log posteriors in nats."""
+N_TRUSTS = 400
+POSTERIOR_DRAWS = 48
+"""Draws of an unknown reward that are integrated over; each needs draws of demonstrations."""
+MAX_EPISODE = 1_000
+"""Steps of a drawn demonstration that was seen to end; few softmax walks are longer."""
+TOLD = 0.9
+"""Probability of teaching from which `learn(trust="estimate")` trusts: to assume a teacher where
+there is none costs more than not to (Milli and Dragan 2020)."""
+MAX_LISTED = 3_000
+"""Sets of demonstrations that are listed for an exact Z; above it they are drawn."""
+NEITHER = 0.01
+"""Demonstrations with a smaller predictive probability under both are called neither."""
+
+
+class TrustInterval(NamedTuple):
+    """The posterior of the trust, given that the demonstrator teaches: its quantiles."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Informativeness:
+    """Whether a demonstrator taught or did, and how sure that is.
+
+    log_bayes_factor: log P(D | teaching) - log P(D | doing). trust: of lambda given teaching.
+    level: of the interval and of the verdict. adds: how much each demonstration narrows the gap.
+    p_doing, p_teaching: posterior predictive p-values, small where demonstrations are neither.
+    trusts, log_evidence: the grid of lambda and log P(D | lambda) - log P(D | 0) on it.
+    n_rewards: how many rewards were integrated over. n_draws: drawn demonstrations for each, None
+    where all were listed.
+    """
+
+    log_bayes_factor: float
+    trust: TrustInterval
+    level: float
+    measure: str
+    adds: tuple[float, ...]
+    p_doing: float
+    p_teaching: float
+    n_rewards: int
+    n_draws: int | None
+    trusts: Floats = field(repr=False)
+    log_evidence: Floats = field(repr=False)
+
+    @property
+    def probability(self) -> float:
+        """Of teaching, where teaching and doing were equally likely before."""
+        return float(1.0 / (1.0 + np.exp(-np.clip(self.log_bayes_factor, -700, 700))))
+
+    @property
+    def verdict(self) -> str:
+        """'teaching', 'doing', 'neither', or 'cannot be told'."""
+        if max(self.p_doing, self.p_teaching) < NEITHER:
+            return "neither"
+        if self.probability >= self.level:
+            return "teaching"
+        return "doing" if self.probability <= 1 - self.level else "cannot be told"
+
+    def interval(self, level: float) -> TrustInterval:
+        """Quantiles of lambda given teaching that hold this share of its posterior.
+
+        level: of the interval, from 0 to 1.
+        """
+        density = _posterior(self.trusts, self.log_evidence, SCALES[self.measure])
+        return interval_of(self.trusts, density, level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        names = ("log_bayes_factor", "probability", "verdict", "level", "measure", "adds")
+        more = ("p_doing", "p_teaching", "n_rewards", "n_draws")
+        found = {name: getattr(self, name) for name in (*names, *more)}
+        document: dict[str, Any] = plain_document({**found, "trust": self.trust._asdict()})
+        return document
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw the posterior density of the trust.
+
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: of the line, as Matplotlib takes it.
+        """
+        return draw(self, ax, **style)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The result in sentences."""
+        low, median, high = self.trust
+        factor = self.log_bayes_factor
+        favours = "teaching" if factor > 0 else "doing"
+        found = [
+            {
+                "teaching": "The demonstrator was teaching",
+                "doing": "The demonstrator was doing the task, not teaching",
+                "neither": "Neither: not what a teacher or a doer of this reward would show",
+                "cannot be told": "It cannot be told whether the demonstrator was teaching",
+            }[self.verdict]
+            + f" (probability of teaching {self.probability:.2g}).",
+            f"log Bayes factor {factor:.2f}, in favour of {favours}.",
+            f"If teaching: trust {median:.3g} ({100 * self.level:g}%: {low:.3g} to {high:.3g}).",
+            f"Predictive p-values: {self.p_doing:.2g} if doing, {self.p_teaching:.2g} if teaching.",
+        ]
+        if len(self.adds) > 1:
+            order = sorted(range(len(self.adds)), key=lambda i: -self.adds[i])[:8]
+            told = ", ".join(f"{i} adds {self.adds[i]:.3g}" for i in order)
+            found.append(f"Of the {self.measure.replace('-', ' ')}, demonstration {told}.")
+        return found
+
+
+def informativeness(
+    task: MDP | Task,
+    demonstrations: Any,
+    rewards: Any = None,
+    *,
+    confidence: float | Sequence[float] = 100.0,
+    measure: Measure = "information-gap",
+    true: int | None = None,
+    level: float = 0.95,
+    n_draws: int = 200,
+    starts: StartsOf = "same",
+    matching: Matching = "optimal",
+    horizon: int | None = None,
+    scope: Scope = "reachable",
+    seed: Seed = 0,
+) -> Informativeness:
+    """Whether demonstrations were chosen to teach, or come from merely doing the task.
+
+    task: the model, or a task, whose reward is not looked at.
+    demonstrations: in any form that `learn` takes; at least one.
+    rewards: the true weights (k,), or several (n, k) that are held equally likely; None where they
+        are unknown: then draws of Bayesian IRL are integrated over.
+    confidence: inverse temperature alpha of the softmax policy; several, equally likely before,
+        are integrated over where rewards are given.
+    measure: 'information-gap', as BIO-IRL, or 'posterior', how surely a Bayesian learner names
+        the reward among those that are listed.
+    true: the number of the true one of the listed rewards, where it is known.
+    level: of the interval of the trust, and of the probability that a verdict needs.
+    n_draws: demonstrations drawn for each reward, by which likelihoods are normalised.
+    starts: 'same', what else might have been shown begins where the demonstrations do, or 'drawn',
+        as the model's start distribution draws it: then choosing a start can teach.
+    matching: of half-spaces in the information gap, 'optimal' or 'greedy'.
+    horizon: steps of a demonstration in the lesson to compare with; by default the longest shown.
+    scope: 'reachable' or 'all': whose states' half-spaces the information gap compares.
+    seed: None, a whole number, or a generator.
+    """
+    choice(measure, "measure", get_args(Measure))
+    choice(starts, "starts", get_args(StartsOf))
+    if not 0 < finite_number(level, "level", 0) < 1:
+        raise InvalidParameter(f"level must be between 0 and 1; it is {shown(level)}")
+    whole_number(n_draws, "n_draws", 10)
+    evidence = as_evidence(task, demonstrations)
+    if not evidence.demonstrations or len(evidence.answers):
+        raise Unsupported(
+            "informativeness needs demonstrations and no other feedback; "
+            f"there are {len(evidence.demonstrations)} and {len(evidence.answers)} answers"
+        )
+    rng = as_generator(seed, "informativeness")
+    gap = InformationGap(evidence, horizon, matching, scope) if measure != "posterior" else None
+    given = _as_rewards(evidence, rewards, confidence, measure, true, rng)
+    return _judge(evidence, given, measure, _Effort(level, n_draws, starts, rng), gap)
+
+
+class _Rewards(NamedTuple):
+    """Rewards to integrate over, and the confidence of each; log weights before D is seen.
+
+    is_posterior: whether the weights hold the likelihood of D already. asked: which of them may be
+    the true one.
+    """
+
+    weights: Floats
+    confidences: Floats
+    reward_of: Indices
+    asked: Indices
+    is_posterior: bool
+
+
+def _as_rewards(
+    evidence: Evidence,
+    rewards: Any,
+    confidence: float | Sequence[float],
+    measure: str,
+    true: int | None,
+    rng: np.random.Generator,
+) -> _Rewards:
+    listed = np.atleast_1d(np.asarray(confidence, dtype=object))
+    levels = [float(finite_number(c, "confidence", 0)) for c in listed]
+    if rewards is None:
+        if len(levels) > 1 or measure == "posterior" or true is not None:
+            raise InvalidParameter(
+                "several confidences, measure='posterior' and true= need a list of rewards; "
+                "give rewards="
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotMixed)
+            draws = birl(evidence, rng, confidence=levels[0]).samples_flat
+        return _from_draws(draws, levels[0])
+    rows = np.asarray(rewards, dtype=object)
+    rows = rows[None] if rows.ndim == 1 else rows
+    weights = np.array([as_weights(list(row), evidence.mdp.n_features).floats for row in rows])
+    n = len(weights)
+    if measure == "posterior" and n < 2:
+        raise InvalidParameter("measure='posterior' needs at least two rewards; there is one")
+    if true is not None:
+        whole_number(true, "true", 0, n - 1)
+    reward_of = np.repeat(np.arange(n), len(levels))
+    asked = np.flatnonzero(reward_of == true) if true is not None else np.arange(len(reward_of))
+    return _Rewards(weights[reward_of], np.tile(levels, n), reward_of, asked, is_posterior=False)
+
+
+def _from_draws(draws: Floats, confidence: float) -> _Rewards:
+    """Some draws of a posterior, evenly spaced."""
+    kept = np.unique(np.linspace(0, len(draws) - 1, POSTERIOR_DRAWS).astype(int))
+    numbers = np.arange(len(kept))
+    levels = np.full(len(kept), confidence)
+    return _Rewards(draws[kept], levels, numbers, numbers, is_posterior=True)
+
+
+def estimated_trust(
+    gap: InformationGap, belief: Belief, rng: np.random.Generator
+) -> Informativeness:
+    """The trust by the draws of BIRL's posterior after the demonstrations of a gap."""
+    assert belief.confidence is not None
+    rewards = _from_draws(belief.samples_flat, belief.confidence)
+    return _judge(gap.evidence, rewards, "information-gap", _Effort(0.95, 100, "drawn", rng), gap)
+
+
+class _Effort(NamedTuple):
+    """Level of intervals, draws for each reward, where they begin, and their generator."""
+
+    level: float
+    n_draws: int
+    starts: StartsOf
+    rng: np.random.Generator
+
+
+def _judge(
+    evidence: Evidence, rewards: _Rewards, measure: str, effort: _Effort, gap: InformationGap | None
+) -> Informativeness:
+    mdp, trusts = evidence.mdp, trust_grid(measure)
+    values = action_values_of(mdp, rewards.weights)
+    tables = np.array([softmax(q, c)[1] for q, c in zip(values, rewards.confidences, strict=True)])
+    padded = np.concatenate((tables.reshape(len(tables), -1), np.zeros((len(tables), 1))), axis=1)
+    seen = joined(evidence.demonstrations, mdp.n_actions)[None]
+    likelihoods = padded[:, seen[0]].sum(axis=1)
+    gap_of = _gaps_by_reward(rewards, padded, gap)
+    n = len(rewards.asked)
+    ratios, adds = np.zeros((n, len(trusts))), np.zeros((n, len(evidence.demonstrations)))
+    lower = np.zeros((n, 1 + len(trusts)))  # shares of draws less likely than what was seen
+    one_less = [
+        joined([d for j, d in enumerate(evidence.demonstrations) if j != i], mdp.n_actions)
+        for i in range(len(evidence.demonstrations))
+    ]
+    listed = listed_like(evidence, MAX_LISTED) if effort.starts == "same" else None
+    tell = counting("informativeness: {:,} of {:,} rewards")
+    for place, number in enumerate(rewards.asked.tolist()):
+        if tell is not None:
+            tell(place, n)
+        if listed is None:
+            # What was seen counts as one draw more: then the mean of the evidence for teaching is
+            # exactly 1 if D was drawn as its copies are, however few; it is at most n_draws + 1.
+            drawn = with_one_more(drawn_like(evidence, np.exp(tables[number]), effort), seen[0])
+            chances = np.full(len(drawn), 1 / len(drawn))
+            theirs = padded[number][drawn].sum(axis=1)
+        else:
+            drawn = listed.pairs
+            theirs = padded[number][drawn].sum(axis=1)
+            chances = np.exp(theirs + listed.log_moves)
+            chances /= chances.sum()
+        gaps, own = gap_of[number](drawn), gap_of[number](seen)[0]
+        tilts = np.exp(-np.multiply.outer(trusts, gaps - gaps.min())) * chances
+        normalisers = tilts.sum(axis=1)
+        ratios[place] = -trusts * (own - gaps.min()) - np.log(normalisers)
+        ties = np.isclose(theirs, likelihoods[number], rtol=1e-9, atol=1e-9)
+        less = np.where(ties, 0.5, theirs < likelihoods[number])
+        lower[place] = [less @ chances, *(tilts @ less / normalisers)]
+        if len(one_less) > 1:
+            adds[place] = [gap_of[number](rest[None])[0] - own for rest in one_less]
+    logs = np.zeros(n) if rewards.is_posterior else likelihoods[rewards.asked]
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    top = ratios.max(axis=0)
+    evidence_of = top + np.log(shares @ np.exp(ratios - top))
+    density = _posterior(trusts, evidence_of, SCALES[measure])
+    prior = _posterior(trusts, np.zeros_like(trusts), SCALES[measure])
+    factor = float(evidence_of.max() + np.log(prior @ np.exp(evidence_of - evidence_of.max())))
+    return Informativeness(
+        factor,
+        interval_of(trusts, density, effort.level),
+        effort.level,
+        measure,
+        tuple((shares @ adds).tolist()),
+        _two_sided(float(shares @ lower[:, 0])),
+        _two_sided(float(shares @ lower[:, 1:] @ density)),
+        n,
+        None if listed is not None else effort.n_draws,
+        trusts,
+        evidence_of,
+    )
+
+
+def interval_of(trusts: Floats, density: Floats, level: float) -> TrustInterval:
+    """The central interval of a posterior on the grid, with its median."""
+    running = np.concatenate(([0.0], np.cumsum(density)))
+    edges = np.concatenate(([0.0], np.sqrt(trusts[1:] * trusts[:-1]), [trusts[-1]]))
+    at = [(1 - level) / 2, 0.5, (1 + level) / 2]
+    return TrustInterval(*np.interp(at, running / running[-1], edges).tolist())
+
+
+def trust_grid(measure: str) -> Floats:
+    """Values of lambda, denser near 0, over more than 99% of its prior."""
+    return SCALES[measure] * np.geomspace(1e-3, 300.0, N_TRUSTS)
+
+
+def _posterior(trusts: Floats, log_evidence: Floats, scale: float) -> Floats:
+    """The probabilities of the points of the grid, given teaching."""
+    edges = np.concatenate(([0.0], np.sqrt(trusts[1:] * trusts[:-1]), [np.inf]))
+    prior = np.diff(np.arctan(edges / scale))
+    weights = prior * np.exp(log_evidence - log_evidence.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _two_sided(share: float) -> float:
+    return min(1.0, 2 * min(share, 1 - share))
+
+
+def joined(demonstrations: Sequence[Demonstration], n_actions: int) -> Indices:
+    """The pairs s*A + a of demonstrations, one after the other."""
+    pairs = np.array([pair for d in demonstrations for pair in d], dtype=np.int64).reshape(-1, 2)
+    return np.asarray(pairs[:, 0] * n_actions + pairs[:, 1])
+
+
+def _gaps_by_reward(
+    rewards: _Rewards, log_probabilities: Floats, gap: InformationGap | None
+) -> dict[int, Gaps]:
+    """Of each reward that may be the true one the gap of sets of pairs (n, steps), -1 for none.
+
+    gap: None for the measure 'posterior'.
+    """
+    if gap is not None:
+        return {r: gap.of_reward(rewards.weights[r]).of_sets for r in rewards.asked.tolist()}
+
+    def surprise(number: int) -> Gaps:
+        def of_sets(sets: Indices) -> Floats:
+            logs = np.array([table[sets].sum(axis=1) for table in log_probabilities])
+            logs -= logs.max(axis=0)
+            shares = np.exp(logs)
+            own = shares[rewards.reward_of == rewards.reward_of[number]].sum(axis=0)
+            return np.asarray(np.log(shares.sum(axis=0)) - np.log(np.maximum(own, 1e-300)))
+
+        return of_sets
+
+    return {number: surprise(number) for number in rewards.asked.tolist()}
+
+
+def drawn_like(evidence: Evidence, probabilities: Floats, effort: _Effort) -> Indices:
+    """Sets of demonstrations of a policy (S, A): pairs (n_draws, steps), -1 for none."""
+    mdp, (_, n, starts, rng) = evidence.mdp, effort
+    begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
+    blocks = []
+    for d in evidence.demonstrations:
+        first = np.full(n, d[0][0])
+        if starts == "drawn":
+            first = rng.choice(mdp.n_states, size=n, p=begin / begin.sum())
+        limit = MAX_EPISODE if has_ended(d, mdp) else len(d)
+        blocks.append(walks_of(mdp, probabilities, first, limit, rng))
+    return np.concatenate(blocks, axis=1)
+
+
+def with_one_more(drawn: Indices, seen: Indices) -> Indices:
+    """Drawn sets of pairs, and after them those that were seen; short ones end with -1."""
+    width = max(drawn.shape[1], len(seen))
+    padded = np.full((len(drawn) + 1, width), -1, dtype=np.int64)
+    padded[:-1, : drawn.shape[1]] = drawn
+    padded[-1, : len(seen)] = seen
+    return padded
+
+
+class Listed(NamedTuple):
+    """All sets of demonstrations: pairs (n, steps), -1 for none; log P of their moves (n,)."""
+
+    pairs: Indices
+    log_moves: Floats
+
+
+def listed_like(evidence: Evidence, most: int) -> Listed | None:
+    """All sets of demonstrations like those seen, from the same starts; None above `most`."""
+    sets: list[tuple[list[int], float]] = [([], 0.0)]
+    for d in evidence.demonstrations:
+        limit = MAX_EPISODE if has_ended(d, evidence.mdp) else len(d)
+        walks = _all_walks(evidence.mdp, d[0][0], limit, most // len(sets))
+        if walks is None:
+            return None
+        sets = [(line + walk, p + q) for line, p in sets for walk, q in walks]
+    longest = max(len(line) for line, _ in sets)
+    padded = [line + [-1] * (longest - len(line)) for line, _ in sets]
+    return Listed(np.array(padded, dtype=np.int64), np.array([p for _, p in sets]))
+
+
+def _all_walks(mdp: MDP, start: int, limit: int, most: int) -> list[tuple[list[int], float]] | None:
+    moves, done = mdp.transitions, list[tuple[list[int], float]]()
+    front: list[tuple[int, list[int], float]] = [(start, [], 0.0)]
+    for _ in range(limit):
+        after: list[tuple[int, list[int], float]] = []
+        for state, line, chance in front:
+            for pair in range(state * mdp.n_actions, (state + 1) * mdp.n_actions):
+                for entry in range(moves.offsets[pair], moves.offsets[pair + 1]):
+                    p = chance + float(np.log(moves.probabilities.floats[entry]))
+                    target = int(moves.successors[entry])
+                    if mdp.terminal[target]:
+                        done.append(([*line, pair], p))
+                    else:
+                        after.append((target, [*line, pair], p))
+        front = after
+        if len(done) + len(front) > most:
+            return None
+    return done + [(line, p) for _, line, p in front]
+
+
+def walks_of(
+    mdp: MDP, probabilities: Floats, starts: Indices, horizon: int, rng: np.random.Generator
+) -> Indices:
+    """Walks of a policy (S, A), all at once: pairs s*A + a (n, steps), -1 after an end."""
+    moves = mdp.transitions
+    choices = np.cumsum(probabilities, axis=1)
+    running = np.concatenate(([0.0], np.cumsum(moves.probabilities.floats)))
+    states, pairs = starts.copy(), []
+    for _ in range(horizon):
+        live = np.flatnonzero((states >= 0) & ~mdp.terminal[states])
+        if not live.size:
+            break
+        here = states[live]
+        points = rng.random(live.size) * choices[here, -1]
+        actions = (points[:, None] >= choices[here]).sum(axis=1).clip(0, mdp.n_actions - 1)
+        step = np.full(len(starts), -1, dtype=np.int64)
+        step[live] = here * mdp.n_actions + actions
+        pairs.append(step)
+        low, high = moves.offsets[step[live]], moves.offsets[step[live] + 1]
+        points = running[low] + rng.random(live.size) * (running[high] - running[low])
+        targets = (running.searchsorted(points, side="right") - 1).clip(low, high - 1)
+        states[live] = moves.successors[targets]
+        ended = mdp.terminal[states]
+        states[ended] = -1
+    return np.array(pairs, dtype=np.int64).T.reshape(len(starts), -1)
