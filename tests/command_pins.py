@@ -49,6 +49,7 @@ explain task.json --policy policy.json --if-not-optimal nearest --for people --o
 explain {GRID} --members 2 --out family.html
 learn task.json exact.json --n-steps 200 --n-chains 2 --out belief.npz
 learn task.json exact.json --learner ml-irl -l n_starts=2
+informativeness task.json exact.json --n-draws 20
 ask task.json --n-queries 2 --n-steps 100 --n-chains 2 --out run.json
 ask task.json --strategy random --comparisons --n-queries 2 --n-steps 100 --states 1,2,3
 ask task.json --person --n-queries 2 --n-steps 100 --seed 3 --out answers.json

@@ -74,6 +74,9 @@ _ROOM_OF = {
     "teach_within": "didact.teaching",
     "transfer": "didact.teaching",
     "information_gap": "didact.learners",
+    "Informativeness": "didact.learners",
+    "demonstrate": "didact.learners",
+    "informativeness": "didact.learners",
     "learn": "didact.learners",
     "Belief": "didact.learners",
     "load_belief": "didact.learners",
@@ -122,7 +125,10 @@ if TYPE_CHECKING:
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
     from didact.learners import Belief as Belief
+    from didact.learners import Informativeness as Informativeness
+    from didact.learners import demonstrate as demonstrate
     from didact.learners import information_gap as information_gap
+    from didact.learners import informativeness as informativeness
     from didact.learners import learn as learn
     from didact.learners import load_belief as load_belief
     from didact.learners import register_learner as register_learner

@@ -2,7 +2,9 @@
 
 from didact.learners.belief import Belief, point_belief
 from didact.learners.certificate import Certificate
+from didact.learners.chains.demonstrators import demonstrate
 from didact.learners.chains.information_gap import information_gap
+from didact.learners.chains.informativeness import Informativeness, informativeness
 from didact.learners.clips import ClipBelief
 from didact.learners.evidence import Evidence, as_evidence
 from didact.learners.files import load_belief
@@ -14,9 +16,12 @@ __all__ = [
     "Certificate",
     "ClipBelief",
     "Evidence",
+    "Informativeness",
     "Risk",
     "as_evidence",
+    "demonstrate",
     "information_gap",
+    "informativeness",
     "learn",
     "learners",
     "load_belief",

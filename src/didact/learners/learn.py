@@ -116,7 +116,8 @@ def learn(
 
     Options of bio-irl, the same for a learner that knows it is being taught; those of birl, and:
 
-    trust: how much it trusts its teacher to choose well (lambda); 0 is birl, 100 the default.
+    trust: how much it trusts its teacher to choose well (lambda); 0 is birl, 100 the default;
+        'estimate' takes what `informativeness` finds, and 0 where teaching is not probable.
     matching: of half-spaces: 'optimal' (the default), or 'greedy' as in the paper.
     horizon: steps of a demonstration in the lesson to compare with; by default the longest shown.
     scope: 'reachable' (the default) or 'all': whose states' half-spaces are compared.

@@ -12,6 +12,7 @@ from didact.plots.charts import difficulty as difficulty
 from didact.plots.charts import frontier as frontier
 from didact.plots.charts import posterior as posterior
 from didact.plots.charts import transfer as transfer
+from didact.plots.charts import trust as trust
 from didact.plots.cones import cone as cone
 from didact.plots.lessons import coverage as coverage
 from didact.plots.lessons import family as family
@@ -31,6 +32,7 @@ __all__ = [
     "plan",
     "posterior",
     "transfer",
+    "trust",
     "world",
 ]
 
@@ -45,6 +47,7 @@ _PICTURES: dict[str, Callable[..., Any]] = {
     "Transfer": transfer,
     "Frontier": frontier,
     "Belief": posterior,
+    "Informativeness": trust,
     "Run": curve,
 }
 """By the name of a result's class: importing the classes would load every package."""

@@ -14,6 +14,7 @@ from didact.active.run import Run
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.learners.belief import Belief
+from didact.learners.chains.informativeness import Informativeness
 from didact.mdp.model import as_weights
 from didact.plots.drawing import (
     FAINT,
@@ -281,3 +282,26 @@ def _scaled(belief: Belief, truth: Any) -> Any:
     weights = as_weights(truth, belief.mdp.n_features).floats
     length = float(np.linalg.norm(weights)) or 1.0
     return weights * (float(np.linalg.norm(belief.map_weights)) / length)
+
+
+def trust(found: Informativeness, ax: Axes | None = None, **style: Any) -> Axes:
+    """The posterior density of the trust of a teacher, over log lambda; its interval shaded.
+
+    found: of `didact.informativeness`.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    style: of the line, as Matplotlib's plot takes it.
+    """
+    axes = axes_of(ax)
+    edges = np.sqrt(found.trusts[1:] * found.trusts[:-1])
+    shares = found.density[1:-1] / np.diff(np.log(edges))
+    middle = found.trusts[1:-1]
+    axes.plot(middle, shares, **{"color": INK, **style})
+    inside = (middle >= found.trust.low) & (middle <= found.trust.high)
+    axes.fill_between(middle[inside], shares[inside], color=FAINT)
+    axes.set_xscale("log")
+    axes.set_xlabel("trust (lambda), if teaching")
+    axes.set_ylabel("posterior density of log trust")
+    axes.set_title(f"probability of teaching {found.probability:.2g}: {found.verdict}")
+    axes.set_ylim(bottom=0)
+    without_box(axes)
+    return axes

@@ -26,6 +26,7 @@ OWN = {
     "families": "didact.studies.extensions.families:STUDY",
     "exams": "didact.studies.extensions.exams:STUDY",
     "frontier": "didact.studies.extensions.frontier:STUDY",
+    "people": "didact.studies.extensions.demonstrators:STUDY",
     "simulators": "didact.studies.extensions.simulators:STUDY",
 }
 """Studies of what goes beyond the paper."""

@@ -49,7 +49,9 @@ def bio_irl(
     chains, found = ChainOptions(**options), None
     if isinstance(trust, str):
         if trust != "estimate":
-            raise InvalidParameter(f"trust must be a number or 'estimate'; it is {shown(trust)}")
+            raise InvalidParameter(
+                f"trust must be a finite number from 0 on, or 'estimate'; it is {shown(trust)}"
+            )
         belief = sample_posterior(evidence, rng, chains, learner="bio-irl")
         if len(evidence.demonstrations):
             found = estimated_trust(gap, belief, rng)

@@ -31,8 +31,8 @@ POOL = 1_000
 def demonstrate(
     task: Task,
     kind: Kind = "doing",
-    n: int = 8,
     *,
+    n: int = 8,
     horizon: int = 1,
     confidence: float = 100.0,
     trust: float = 10.0,

@@ -33,9 +33,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.halfspaces import Scope
 from didact.bec.similarity import Matching
-from didact.errors import InvalidParameter, NotMixed, Unsupported
+from didact.errors import InvalidParameter, NotMixed
 from didact.inputs import choice, finite_number, plain_document, shown, whole_number
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import birl
@@ -88,7 +87,8 @@ class Informativeness:
     p_doing, p_teaching: posterior predictive p-values, small where demonstrations are neither.
     trusts, log_evidence: the grid of lambda and log P(D | lambda) - log P(D | 0) on it.
     n_rewards: how many rewards were integrated over. n_draws: drawn demonstrations for each, None
-    where all were listed.
+    where all were listed. log_posterior: of the measure 'posterior', log P(R | D) of the true
+    reward, or on average over those that may be.
     """
 
     log_bayes_factor: float
@@ -100,6 +100,7 @@ class Informativeness:
     p_teaching: float
     n_rewards: int
     n_draws: int | None
+    log_posterior: float | None
     trusts: Floats = field(repr=False)
     log_evidence: Floats = field(repr=False)
 
@@ -122,8 +123,12 @@ class Informativeness:
 
         level: of the interval, from 0 to 1.
         """
-        density = _posterior(self.trusts, self.log_evidence, SCALES[self.measure])
-        return interval_of(self.trusts, density, level)
+        return interval_of(self.trusts, self.density, level)
+
+    @property
+    def density(self) -> Floats:
+        """The posterior probability of each point of the grid of trusts, given teaching."""
+        return _posterior(self.trusts, self.log_evidence, SCALES[self.measure])
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
@@ -171,8 +176,8 @@ class Informativeness:
 def informativeness(
     task: MDP | Task,
     demonstrations: Any,
-    rewards: Any = None,
     *,
+    rewards: Any = None,
     confidence: float | Sequence[float] = 100.0,
     measure: Measure = "information-gap",
     true: int | None = None,
@@ -181,7 +186,6 @@ def informativeness(
     starts: StartsOf = "same",
     matching: Matching = "optimal",
     horizon: int | None = None,
-    scope: Scope = "reachable",
     seed: Seed = 0,
 ) -> Informativeness:
     """Whether demonstrations were chosen to teach, or come from merely doing the task.
@@ -201,7 +205,6 @@ def informativeness(
         as the model's start distribution draws it: then choosing a start can teach.
     matching: of half-spaces in the information gap, 'optimal' or 'greedy'.
     horizon: steps of a demonstration in the lesson to compare with; by default the longest shown.
-    scope: 'reachable' or 'all': whose states' half-spaces the information gap compares.
     seed: None, a whole number, or a generator.
     """
     choice(measure, "measure", get_args(Measure))
@@ -211,12 +214,12 @@ def informativeness(
     whole_number(n_draws, "n_draws", 10)
     evidence = as_evidence(task, demonstrations)
     if not evidence.demonstrations or len(evidence.answers):
-        raise Unsupported(
+        raise InvalidParameter(
             "informativeness needs demonstrations and no other feedback; "
             f"there are {len(evidence.demonstrations)} and {len(evidence.answers)} answers"
         )
     rng = as_generator(seed, "informativeness")
-    gap = InformationGap(evidence, horizon, matching, scope) if measure != "posterior" else None
+    gap = InformationGap(evidence, horizon, matching) if measure != "posterior" else None
     given = _as_rewards(evidence, rewards, confidence, measure, true, rng)
     return _judge(evidence, given, measure, _Effort(level, n_draws, starts, rng), gap)
 
@@ -312,6 +315,7 @@ def _judge(
         for i in range(len(evidence.demonstrations))
     ]
     listed = listed_like(evidence, MAX_LISTED) if effort.starts == "same" else None
+    owns: list[float] = []
     tell = counting("informativeness: {:,} of {:,} rewards")
     for place, number in enumerate(rewards.asked.tolist()):
         if tell is not None:
@@ -328,6 +332,7 @@ def _judge(
             chances = np.exp(theirs + listed.log_moves)
             chances /= chances.sum()
         gaps, own = gap_of[number](drawn), gap_of[number](seen)[0]
+        owns.append(float(own))
         tilts = np.exp(-np.multiply.outer(trusts, gaps - gaps.min())) * chances
         normalisers = tilts.sum(axis=1)
         ratios[place] = -trusts * (own - gaps.min()) - np.log(normalisers)
@@ -336,6 +341,7 @@ def _judge(
         lower[place] = [less @ chances, *(tilts @ less / normalisers)]
         if len(one_less) > 1:
             adds[place] = [gap_of[number](rest[None])[0] - own for rest in one_less]
+    log_posterior = -float(sum(owns) / n) if gap is None else None
     logs = np.zeros(n) if rewards.is_posterior else likelihoods[rewards.asked]
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()
@@ -354,6 +360,7 @@ def _judge(
         _two_sided(float(shares @ lower[:, 1:] @ density)),
         n,
         None if listed is not None else effort.n_draws,
+        log_posterior,
         trusts,
         evidence_of,
     )

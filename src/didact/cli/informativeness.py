@@ -1,0 +1,61 @@
+"""`didact informativeness`: was a demonstrator teaching, or merely doing the task?"""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options, printing
+
+
+@click.command("informativeness")
+@click.argument("world")
+@click.argument("demonstrations")
+@options.parameters
+@options.seed("a random world and the draws")
+@options.choice(
+    "--rewards", ("true", "unknown"), "Judge by the world's own weights, or as if unknown."
+)
+@click.option(
+    "--confidence", type=float, default=100.0, show_default=True, help="How well doers choose."
+)
+@options.choice(
+    "--starts",
+    ("same", "drawn"),
+    "Where others might begin: there, or where the world does.",
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the interval.")
+@click.option(
+    "--n-draws", type=options.Whole(10), default=200, show_default=True, help="Per reward."
+)
+@options.as_json
+def command(
+    world: str,
+    demonstrations: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    rewards: str,
+    as_json: bool,
+    **given: object,
+) -> int:
+    """Say whether DEMONSTRATIONS of WORLD were chosen to teach, or come from doing the task.
+
+    Prints the probability of teaching, the trust lambda of BIO-IRL with its interval, what each
+    demonstration adds, and whether they are what a teacher or a doer would show at all.
+    """
+    from didact.learners import informativeness
+    from didact.mdp.recordings.formats import given_items
+    from didact.worlds.opening import open_task
+
+    task = open_task(world, options.world_settings(world, settings, seed))
+    with printing.waiting(f"judging {demonstrations}"):
+        found = informativeness(
+            *(task, given_items(demonstrations, task)),
+            rewards=task.true_weights if rewards == "true" else None,
+            seed=0 if seed is None else seed,
+            **given,  # type: ignore[arg-type]
+        )
+    if as_json:
+        printing.print_json(found.to_dict())
+    else:
+        printing.print_result(found.lines())
+    return 0
