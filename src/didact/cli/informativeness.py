@@ -50,7 +50,7 @@ def command(
     with printing.waiting(f"judging {demonstrations}"):
         found = informativeness(
             *(task, given_items(demonstrations, task)),
-            rewards=task.true_weights if rewards == "true" else None,
+            rewards=task.weights if rewards == "true" else None,
             seed=0 if seed is None else seed,
             **given,  # type: ignore[arg-type]
         )

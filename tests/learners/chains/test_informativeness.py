@@ -181,6 +181,7 @@ def test_an_estimated_trust_of_nobody_is_birl_to_the_bit() -> None:
         ({"measure": "posterior"}, "rewards="),
         ({"rewards": [[1, 2, 3]], "measure": "posterior"}, "at least two"),
         ({"rewards": REWARDS, "true": 3}, "true"),
+        ({"rewards": 3}, "rewards must be"),
         ({"n_draws": 2}, "n_draws"),
         ({"confidence": "much"}, "confidence"),
         ({"starts": "mine"}, "starts"),

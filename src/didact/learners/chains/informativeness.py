@@ -260,6 +260,8 @@ def _as_rewards(
         return _from_draws(draws, levels[0])
     rows = np.asarray(rewards, dtype=object)
     rows = rows[None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or not len(rows):
+        raise InvalidParameter(f"rewards must be weights (k,) or (n, k); it is {shown(rewards)}")
     weights = np.array([as_weights(list(row), evidence.mdp.n_features).floats for row in rows])
     n = len(weights)
     if measure == "posterior" and n < 2:
