@@ -11,7 +11,7 @@ import didact
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src"
-KINDS = (".py", ".jinja", ".js", ".css", ".typed")
+KINDS = (".py", ".jinja", ".js", ".css", ".R", ".typed")
 
 
 def test_the_wheel_holds_the_package(tmp_path):

@@ -21,7 +21,8 @@ JSON = [("Content-Type", "application/json")]
 def study(tmp_path):
     place = str(tmp_path / "study.sqlite")
     init_study(place, "random-grid", {"size": 6, "n_features": 2}, n_questions=3, n_practice=1,
-               title="<script>x</script>", confidence=True, comments=True)  # fmt: skip
+               title="<script>x</script>",
+               procedure={"confidence": True, "comments": True})  # fmt: skip
     records = Records(place)
     yield study_site(records, staged(records)), records
     records.close()

@@ -14,7 +14,8 @@ def command() -> None:
     """Run a study with people: who learns more from which demonstrations?
 
     `init` makes its file, `serve` the pages of participants, `simulate` lets learners take it
-    first, `export` writes answers, codebook and report, `delete` forgets a participant.
+    first, `preregister` drafts a preregistration, `export` writes answers, codebook and report,
+    `delete` forgets a participant.
     """
 
 
@@ -32,6 +33,18 @@ def command() -> None:
 @options.number(
     "--practice", default=2, within=options.Whole(0, 60), help="Questions before the lesson."
 )
+@options.number(
+    "--paths", default=0, within=options.Whole(0, 60), help="Whole paths asked for after the test."
+)
+@options.number(
+    "--path-steps", default=8, within=options.Whole(1, 100), help="The longest path, in steps."
+)
+@options.number(
+    "--rounds",
+    default=0,
+    within=options.Whole(0, 10),
+    help="Closed loop: after the test a demonstration chosen from the mistakes, and 2 questions.",
+)
 @options.members
 @click.option(
     "--unseen",
@@ -42,20 +55,39 @@ def command() -> None:
 @options.seed("a random world, of questions, orders and blocks")
 @click.option("--title", help="What participants read at the top.")
 @options.file("--consent", help="A text file with what participants agree to.")
+@options.file("--debriefing", help="A text file that participants read at the end.")
+@options.file("--likert", help="A text file with a statement on each line, to agree with or not.")
+@options.number("--points", default=7, within=options.Whole(2, 11), help="Of the Likert scale.")
+@click.option(
+    "--tutorial/--no-tutorial",
+    default=True,
+    help="Begin with instructions and two questions with feedback.",
+)
+@options.number(
+    "--tries",
+    default=2,
+    within=options.Whole(0, 10),
+    help="At the comprehension questions; who fails is excluded, 0 asks none.",
+)
+@click.option(
+    "--attention/--no-attention", default=True, help="An attention item in the middle of the test."
+)
+@options.number(
+    "--watch-seconds",
+    default=0,
+    within=options.Whole(0, 3600),
+    help="The least time on the page of the demonstrations.",
+)
 @click.option("--confidence", is_flag=True, help="Ask how sure participants are, from 1 to 5.")
 @click.option("--comments", is_flag=True, help="Ask for a free text at the end.")
-def init(
-    study: str,
-    world: str,
-    settings: tuple[str, ...],
-    conditions: str,
-    questions: int,
-    practice: int,
-    members: int | None,
-    unseen: tuple[str, ...],
-    seed: int | None,
-    **given: Any,
-) -> None:
+@click.option("--code", default="", help="The completion code that participants see at the end.")
+@click.option(
+    "--return-link",
+    default="",
+    metavar="URL",
+    help="Where participants return to at the end; {id} stands for their id.",
+)
+def init(**given: Any) -> None:
     """Make the file STUDY (.sqlite) of a study in WORLD, as `didact teach` takes it.
 
     WORLD may be a family: then demonstrations and questions are of its members.
@@ -63,25 +95,36 @@ def init(
     from didact.inputs import counted
     from didact.studies.people.study import init_study
 
-    names = tuple(name.strip() for name in conditions.split(","))
+    names = tuple(name.strip() for name in given["conditions"].split(","))
+    world, seed = given["world"], given["seed"]
+    numbers = {f"n_{name}": given[name] for name in ("questions", "practice", "paths", "rounds")}
+    same = {name: given[name] for name in ("unseen", "title", "consent", "debriefing", "likert")}
     with printing.waiting("making the study"):
         design = init_study(
-            study,
+            given["study"],
             world,
-            options.world_settings(world, settings, seed, members),
+            options.world_settings(world, given["settings"], seed, given["members"]),
             conditions=names,
-            n_questions=questions,
-            n_practice=practice,
-            unseen=unseen,
             seed=seed or 0,
-            **given,
+            procedure={name: given[name] for name in PROCEDURE},
+            **numbers,
+            **same,
         )
     for name in design.conditions:
         shown = design.shown[name]
         told = counted(len(shown), "demonstration"), counted(sum(map(len, shown)), "step")
         printing.print_line(f"{name}: {', '.join(told)}")
     printing.print_line(f"  {counted(len(design.test), 'question')} that none of them shows")
-    printing.print_line(f"  saved as {study}; serve it by: didact study serve {study}")
+    printing.print_line(
+        f"  saved as {given['study']}; serve it by: didact study serve {given['study']}"
+    )
+
+
+PROCEDURE = (
+    *("points", "tutorial", "tries", "attention", "watch_seconds", "confidence", "comments"),
+    *("path_steps", "code", "return_link"),
+)
+"""Options that are fields of a `Procedure`."""
 
 
 @command.command("serve")
@@ -97,7 +140,12 @@ def init(
     within=options.Whole(1, 100_000),
     help="How many may join in all.",
 )
-def serve(study: str, host: str, port: int, names: tuple[str, ...], participants: int) -> None:
+@click.option(
+    "--shared-computers",
+    is_flag=True,
+    help="Several people use one browser: it does not remember who took part.",
+)
+def serve(study: str, host: str, port: int, names: tuple[str, ...], **given: Any) -> None:
     """Serve the pages of STUDY to all who open the link, until interrupted."""
     from didact.files.extras import require_package
 
@@ -107,9 +155,7 @@ def serve(study: str, host: str, port: int, names: tuple[str, ...], participants
         printing.print_line(f"the study is at {link}")
         printing.print_line("  interrupt it (Ctrl+C) to end; answers are kept as they come")
 
-    studio.serve_study(
-        study, host=host, port=port, names=names, participants=participants, ready=ready
-    )
+    studio.serve_study(study, host=host, port=port, names=names, ready=ready, **given)
 
 
 @command.command("simulate")
@@ -150,6 +196,35 @@ def simulate(
     )
 
 
+@command.command("preregister")
+@click.argument("study", type=click.Path(dir_okay=False))
+@options.number(
+    "-n", "n", default=120, within=options.Whole(1, 100_000), help="Learners for the power."
+)
+@click.option(
+    "--difference",
+    type=float,
+    default=0.2,
+    show_default=True,
+    help="In mean score, the smallest of interest.",
+)
+@click.option(
+    "--out",
+    default=".",
+    show_default=True,
+    type=click.Path(file_okay=False),
+    help="The folder to write to.",
+)
+def preregister(study: str, n: int, difference: float, out: str) -> None:
+    """Write a draft of a preregistration of STUDY, and its analysis in Python and in R."""
+    from didact.studies.people.study import preregister_study
+
+    with printing.waiting("learners take the study"):
+        places = preregister_study(study, out, n, x=difference)
+    for place in places:
+        printing.print_line(f"  saved as {place}")
+
+
 @command.command("export")
 @click.argument("study", type=click.Path(dir_okay=False))
 @click.option(
@@ -160,7 +235,7 @@ def simulate(
     help="The folder to write to.",
 )
 def export(study: str, out: str) -> None:
-    """Write answers.csv, participants.csv, codebook.md and report.md of STUDY."""
+    """Write the tables of STUDY (CSV) with their codebook.md, and report.md."""
     from didact.studies.people.study import export_study
 
     for place in export_study(study, out):

@@ -46,11 +46,13 @@ def serve_study(
     port: int = 0,
     names: Iterable[str] = (),
     participants: int | None = None,
+    shared_computers: bool = False,
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve a study with people until it is interrupted; every visitor may take part.
 
-    participants: how many there may be in all; who comes later is told so.
+    participants: how many there may be in all; who comes later is told so. shared_computers:
+    browsers do not remember who took part.
     """
     sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
     from didact.studies.people.records import MAX_PARTICIPANTS, Records
@@ -59,7 +61,9 @@ def serve_study(
     records = Records(path)
     try:
         most = MAX_PARTICIPANTS if participants is None else participants
-        site = sites.study_site(records, staged(records), most=most)
+        site = sites.study_site(
+            records, staged(records), most=most, shared_computers=shared_computers
+        )
         server.run(site, host=host, port=port, names=names, open_to_all=True, ready=ready)
     finally:
         records.close()

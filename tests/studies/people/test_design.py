@@ -11,10 +11,13 @@ import pytest
 
 from didact import Demonstration, Family, check, make, solve, teach
 from didact.errors import DidactError
-from didact.studies.people.design import CONDITIONS, Design, design_study, shown_to
+from didact.studies.people.conditions import CONDITIONS, shown_to
+from didact.studies.people.design import Design, Procedure, design_study
 
 TASK = make("random-grid", size=7, n_features=3, seed=1)
-DESIGN = design_study(TASK, conditions=("exact", "random", "none"), n_questions=6, comments=True)
+DESIGN = design_study(
+    TASK, conditions=("exact", "random", "none"), n_questions=6, procedure=Procedure(comments=True)
+)
 
 
 def test_questions_are_shown_to_nobody_and_can_be_wrong():
@@ -65,8 +68,8 @@ def test_groups_stay_balanced():
 
 
 def test_everybody_is_asked_the_same_in_an_order_of_their_own():
-    orders = [DESIGN.order_of(number) for number in range(5)]
-    assert all(sorted(order) == sorted(DESIGN.steps()) for order in orders)
+    orders = [DESIGN.steps(number) for number in range(5)]
+    assert all(sorted(order) == sorted(DESIGN.steps(9)) for order in orders)
     assert len({tuple(order) for order in orders}) == 5
     assert [kind for kind, _ in orders[0]] == [
         "consent", "practice", "practice", "lesson", *["test"] * 6, "comments",
@@ -75,7 +78,7 @@ def test_everybody_is_asked_the_same_in_an_order_of_their_own():
 
 def test_a_design_is_kept_without_loss():
     again = Design.read(json.loads(json.dumps(DESIGN.document())))
-    assert again.order_of(3) == DESIGN.order_of(3)
+    assert again.steps(3) == DESIGN.steps(3)
     assert again.right == DESIGN.right
     for name in DESIGN.conditions:
         assert again.shown[name] == tuple(DESIGN.shown[name])

@@ -20,14 +20,14 @@ from didact.errors import DidactError
 from didact.mdp.files import task_document
 from didact.random import stream
 from didact.studies.people import records as records_module
-from didact.studies.people.design import design_study
+from didact.studies.people.design import Procedure, design_study
 from didact.studies.people.records import Records, row_digest
 from didact.studies.people.study import delete_participant, export_study, simulate_study
 from didact.studio.study_stage import staged
 from tests.effort import crossed, number
 
 TASK = make("random-grid", size=6, n_features=2, seed=1)
-DESIGN = design_study(TASK, n_questions=4, n_practice=1, comments=True)
+DESIGN = design_study(TASK, n_questions=4, n_practice=1, procedure=Procedure(comments=True))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def records(tmp_path):
 def test_a_participant_goes_on_where_they_were(records):
     joined = records.join()
     assert joined.condition == DESIGN.condition_of(0)
-    for step, (kind, place) in enumerate(DESIGN.order_of(0)):
+    for step, (kind, place) in enumerate(DESIGN.steps(0)):
         asks = place in DESIGN.right
         given = {"action": DESIGN.right[place][0]} if asks else {"comment": "x"}
         assert records.answer(joined, step, given) == step + 1
@@ -113,7 +113,7 @@ def taken(tmp_path_factory):
     made = Records.create(folder / "study.sqlite", DESIGN, task_document(TASK))
     for i in range(6):
         person = made.join()
-        for step, (kind, place) in enumerate(DESIGN.order_of(i)[: 3 + i]):
+        for step, (kind, place) in enumerate(DESIGN.steps(i)[: 3 + i]):
             given = {"action": i % 4} if place in DESIGN.right else {}
             made.answer(person, step, {**given, "comment": "fine" if kind == "comments" else None})
     made.delete(3)
@@ -210,7 +210,7 @@ HOSTILE = {
     "large": "UPDATE about SET value = printf('%.*c', 2000000, 'x') WHERE name = 'design'",
     "large text": "UPDATE answers SET comment = printf('%.*c', 2000000, 'x')",
     "many": "WITH RECURSIVE c(n) AS (SELECT 20 UNION ALL SELECT n + 1 FROM c LIMIT 3000) INSERT "
-    "INTO answers SELECT n, n, 'x', 0, 0, 0, 0, 0, NULL, 0.0, 'x' FROM c",
+    "INTO answers SELECT n, n, 'x', 0, 0, 0, 0, 0, NULL, NULL, NULL, 0.0, 'x' FROM c",
     "family of files": "UPDATE about SET value = '{\"format\": \"didact.family/1\", \"members\": "
     "[\"/etc/passwd\"]}' WHERE name = 'subject'",
 }  # fmt: skip
@@ -308,8 +308,8 @@ def test_a_study_is_read_where_nothing_can_be_written(taken):
 
 def test_deleted_words_leave_no_trace(records):
     person = records.join()
-    for step in range(len(DESIGN.order_of(0))):
-        words = {"comment": "very secret words"} if step == len(DESIGN.order_of(0)) - 1 else {}
+    for step in range(len(DESIGN.steps(0))):
+        words = {"comment": "very secret words"} if step == len(DESIGN.steps(0)) - 1 else {}
         records.answer(person, step, {"action": 0, **words})
     records.delete(0)
     for place in records.path.parent.iterdir():

@@ -19,7 +19,8 @@ from didact.studies.people.results import (
     table,
 )
 
-DESIGN = design_study(make("random-grid", size=6, n_features=2, seed=1), n_questions=4)
+TASK = make("random-grid", size=6, n_features=2, seed=1)
+DESIGN = design_study(TASK, n_questions=4)
 
 
 def answers(correct: dict[int, list[int]]) -> list[dict]:
@@ -68,4 +69,4 @@ def test_report_and_codebook_name_every_condition_and_column():
     told = report(DESIGN, answers({p: [1, 0, p % 2, 1] for p in range(9)}))
     assert all(f"| {name} | 3 |" in told for name in DESIGN.conditions)
     assert "nan" not in report(DESIGN, answers({0: [1, 1, 1, 1]}))
-    assert all(f"| {name} |" in codebook(DESIGN) for name in COLUMNS)
+    assert all(f"| {name} |" in codebook(DESIGN, [TASK]) for name in COLUMNS)

@@ -32,7 +32,7 @@ def path(tmp_path):
 def test_what_participants_see_does_not_tell_what_is_right(path):
     records = Records(path)
     stage = staged(records)
-    assert stage.design.consent == "Do you?\nReally?"
+    assert stage.design.procedure.consent == "Do you?\nReally?"
     assert stage.lessons["none"] == ()
     ((world, html),) = stage.lessons["exact"]
     assert world == ""
@@ -57,7 +57,7 @@ def test_a_consent_is_kept_whole_or_refused(tmp_path, text, words):
         init_study(place, "random-grid", {"size": 5, "n_features": 2}, **how)
     (tmp_path / "consent.txt").write_text("x" * 20_000)
     made = init_study(place, "random-grid", {"size": 5, "n_features": 2}, **how)
-    assert made.consent == "x" * 20_000
+    assert made.procedure.consent == "x" * 20_000
     for title in ("x" * 201, "two\nlines"):
         with pytest.raises(DidactError, match="title must"):
             init_study(place + "2", "random-grid", {"size": 5, "n_features": 2}, title=title)
@@ -82,7 +82,7 @@ def test_exports_and_deletions(path, tmp_path):
     assert delete_participant(path, 0) == 1
     places = export_study(path, str(tmp_path / "out"))
     assert [place.rpartition("/")[2] for place in places] == [
-        "answers.csv", "participants.csv", "codebook.md", "report.md",
+        "answers.csv", "participants.csv", "watched.csv", "codebook.md", "report.md",
     ]  # fmt: skip
     with open(places[0], encoding="utf-8", newline="") as file:
         assert [row["participant"] for row in csv.DictReader(file)] == ["1"]
@@ -114,7 +114,7 @@ def test_a_family_is_taken_world_by_world(tmp_path):
     assert worlds == [f"world {member + 1}" for member, _ in groupby(members)]
     assert all(stage.asked[at]["place"].startswith("world 4, ") for at in design.test)
     person = records.join()
-    for step, (_, at) in enumerate(design.order_of(0)):
+    for step, (_, at) in enumerate(design.steps(0)):
         records.answer(person, step, {"action": design.right.get(at, [0])[0]})
     records.close()
     export_study(place, str(tmp_path / "out"))

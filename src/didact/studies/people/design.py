@@ -4,24 +4,17 @@ Everything that a participant will see is settled when the study is made, so tha
 no computation, and all of a condition see the same. Participants are assigned in blocks: each block
 holds every condition once, in an order that the seed decides, so that groups never differ by more
 than one. A world alone is treated as a family of one.
-
-Conditions: `exact` is the minimum lesson; all other groups are shown as many demonstrations, of the
-same lengths where they can be. `scot` is the greedy lesson in its own order. `loss` shows the
-minimum lesson in the order of loss: last those without which least is lost. `highlights` walks from
-the states where most is at stake, the largest gap between the best and the worst action (Amir and
-Amir, HIGHLIGHTS, AAMAS 2018). `random` walks from random states. In a family walks are of any
-member, as lessons are; `loss` is for one world.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupported
 from didact.inputs import (
     as_text,
@@ -34,123 +27,33 @@ from didact.inputs import (
     whole_number,
 )
 from didact.mdp import Demonstration, Family, Task, as_demonstrations
-from didact.numerics.exact import Floats
-from didact.planning import reachable_states, rollout, solve
+from didact.planning import solve
 from didact.random import require_seed, stream
-from didact.teaching import teach
+from didact.studies.people.conditions import (
+    CONDITIONS,
+    MOST_WALKS,
+    NOWHERE,
+    Place,
+    Shown,
+    drawn_places,
+    going_places,
+    members_of,
+    places_in,
+    shown_to,
+    walks_apart,
+)
 
-Place = tuple[int, int]
-"""A member's number, 0 for a world alone, and a state of it."""
-
-NOWHERE: Place = (-1, -1)
-"""Of a step that is about no state."""
-
-
-def members_of(subject: Task | Family) -> tuple[Task, ...]:
-    """The worlds of a study, one or several."""
-    return subject.members if isinstance(subject, Family) else (subject,)
-
-
-def going_places(subject: Task | Family) -> list[Place]:
-    """All places that a start leads to and where the episode goes on."""
-    return [
-        (member, state)
-        for member, task in enumerate(members_of(subject))
-        for state in np.flatnonzero(reachable_states(task.mdp) & ~task.mdp.terminal).tolist()
-    ]
-
-
-def places_in(shown: Iterable[Demonstration]) -> set[Place]:
-    """The places that demonstrations show."""
-    return {(each.member or 0, state) for each in shown for state, _ in each}
-
-
-Shown = tuple[Demonstration, ...]
-
-
-def shown_to(condition: str, subject: Task | Family, seed: int) -> Shown:
-    """The demonstrations of a condition, in the order to show them."""
-    bec = equivalence_class(subject)
-    return CONDITIONS[condition](subject, bec, seed)
-
-
-def _exact(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="exact", bec=bec).demonstrations
-
-
-def _scot(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="scot", bec=bec).demonstrations
-
-
-def _by_loss(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="exact", bec=bec, order="loss", seed=seed).demonstrations
-
-
-def _random(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    rng = stream(seed, "random walks")
-    places = going_places(subject)
-    starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, bec, seed)]
-    return _walks(subject, bec, starts, seed)
-
-
-def _highlights(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    """From the states with the largest gaps, none that an earlier walk has shown."""
-    gaps = [_gaps(task) for task in members_of(subject)]
-    walks: list[Demonstration] = []
-    for length in map(len, _exact(subject, bec, seed)):
-        member = int(np.argmax([each.max() for each in gaps]))
-        if not np.isfinite(gaps[member].max()):
-            break
-        walk = _walk(subject, (member, int(np.argmax(gaps[member]))), length, seed)
-        gaps[member][[state for state, _ in walk]] = -np.inf
-        walks.append(walk)
-    return tuple(walks)
-
-
-def _gaps(task: Task) -> Floats:
-    """What is at stake in each state (S,); nothing where nobody comes or nothing is done."""
-    values = solve(task.mdp, task.true_weights).action_values
-    counts = reachable_states(task.mdp) & ~task.mdp.terminal
-    return np.where(counts, values.max(axis=1) - values.min(axis=1), -np.inf)
-
-
-def _walks(
-    subject: Task | Family, bec: EquivalenceClass, starts: Sequence[Place], seed: int
-) -> Shown:
-    lengths = map(len, _exact(subject, bec, seed))
-    pairs = zip(starts, lengths, strict=True)
-    return tuple(_walk(subject, start, length, seed) for start, length in pairs)
-
-
-def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demonstration:
-    member, state = start
-    task = members_of(subject)[member]
-    best = solve(task.mdp, task.true_weights).optimal.argmax(axis=1)
-    rng = stream(seed, "walk", *start)
-    walk = rollout(task.mdp, best, horizon=length, rng=rng, start=state)
-    return Demonstration(walk, member if isinstance(subject, Family) else None)
-
-
-def _nothing(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return ()
-
-
-CONDITIONS: dict[str, Callable[[Task | Family, EquivalenceClass, int], Shown]] = {
-    "exact": _exact,
-    "scot": _scot,
-    "loss": _by_loss,
-    "random": _random,
-    "highlights": _highlights,
-    "none": _nothing,
-}
-"""What may be shown, by name."""
-
+Step = tuple[str, Place]
+"""The kind of a step, and the place that it is about."""
 
 MOST_QUESTIONS = 60
 MAX_TITLE = 200
-MAX_CONSENT = 20_000
-ASKING = ("practice", "test")
-"""Steps in which a question is asked."""
+MAX_TEXT = 20_000
+MAX_ITEM = 300
+MOST_ITEMS = 40
+MOST_ROUNDS = 10
+ASKING = ("practice", "test", "retest")
+"""Steps in which one action is asked for."""
 UNREADABLE = (
     *(AttributeError, IndexError, KeyError, OverflowError, RecursionError),
     *(TypeError, ValueError),
@@ -161,6 +64,77 @@ CONSENT = (
     "Your answers are kept without your name. You may stop at any time by closing the page. "
     "Do you agree to take part?"
 )
+DEBRIEFING = (
+    "This study compares ways to choose demonstrations. Groups saw different demonstrations of the "
+    "same world, or none, and all were asked the same questions. If you saw few or none, many "
+    "questions could not be answered with certainty: that was intended, and says nothing about you."
+)
+CODE = re.compile(r"[A-Za-z0-9_-]{0,40}")
+"""A completion code."""
+RETEST = 2
+"""Questions after each demonstration of the closed loop."""
+N_TUTORIAL = 2
+"""Questions of the tutorial; `answers` has their words."""
+N_ATTENTION = 5
+"""Options of the attention item."""
+ATTENTIVE = 1
+"""The option that the attention item asks for, from 0."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How a study is run around its lessons and questions; kept in its file.
+
+    consent, debriefing: texts at the beginning and at the end. tutorial: instructions and questions
+    with feedback in a world of their own. tries: how often the comprehension questions may be tried
+    before the participant is excluded; 0 for none. attention: whether an attention item stands in
+    the middle of the test. confidence: whether participants are asked how sure they are. likert:
+    statements to agree with, on a scale of so many points. comments: whether a free text is asked
+    for. watch_seconds: how long the page of the demonstrations stays open at least. path_steps:
+    the steps of a path that is asked for, unless the episode ends before. code: the completion
+    code. return_link: where participants go at the end; {id} stands for their id.
+    """
+
+    consent: str = CONSENT
+    debriefing: str = DEBRIEFING
+    tutorial: bool = False
+    tries: int = 0
+    attention: bool = False
+    confidence: bool = False
+    likert: tuple[str, ...] = ()
+    points: int = 7
+    comments: bool = False
+    watch_seconds: int = 0
+    path_steps: int = 8
+    code: str = ""
+    return_link: str = ""
+
+    def require_sound(self) -> None:
+        """Refuse texts that are too long, numbers out of range, links that lead elsewhere."""
+        _require_text(self.consent, "consent", MAX_TEXT)
+        _require_text(self.debriefing, "debriefing", MAX_TEXT)
+        for name in ("tutorial", "attention", "confidence", "comments"):
+            flag(getattr(self, name), name)
+        whole_number(self.tries, "tries", 0, 10)
+        whole_number(self.points, "points", 2, 11)
+        whole_number(self.watch_seconds, "watch_seconds", 0, 3600)
+        whole_number(self.path_steps, "path_steps", 1, 100)
+        if len(self.likert) > MOST_ITEMS:
+            raise InvalidParameter(
+                f"likert must have at most {MOST_ITEMS} statements; it has {len(self.likert)}"
+            )
+        for i, item in enumerate(self.likert):
+            _require_text(item, f"likert[{i}]", MAX_ITEM)
+        if not CODE.fullmatch(as_text(self.code, "code")):
+            raise InvalidParameter(
+                f"code must be at most 40 letters, digits, - and _; it is {shown(self.code)}"
+            )
+        link = as_text(self.return_link, "return_link")
+        is_link = link.startswith("https://") and link.isprintable() and not set(link) & set(' "<>')
+        if link and not (is_link and len(link) <= 1000):
+            raise InvalidParameter(
+                f"return_link must begin with https:// and have no spaces; it is {shown(link)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -169,13 +143,14 @@ class Design:
 
     members: the names of its worlds. unseen: those that no condition shows and the test is about,
     where some are set apart. shown: for each condition the demonstrations. practice, test: places
-    asked about, before and after the lesson; no condition shows a place of the test. right: the
-    optimal actions of each of those places. n_actions: of each member. confidence, comments:
-    whether participants are asked how sure they are, and for a free text at the end.
+    asked about, before and after the lesson; no condition shows a place of the test. paths: where
+    whole paths are asked for. retest: places asked about after each round of the closed loop.
+    pool: demonstrations for it, none of which shows a place of test or retest. right: the optimal
+    actions of each of those places; with paths, of all places where some action is not. n_actions:
+    of each member. slips: whether an action can have several outcomes.
     """
 
     title: str
-    consent: str
     members: tuple[str, ...]
     unseen: tuple[int, ...]
     conditions: tuple[str, ...]
@@ -183,19 +158,20 @@ class Design:
     shown: Mapping[str, Sequence[Demonstration]]
     practice: tuple[Place, ...]
     test: tuple[Place, ...]
+    paths: tuple[Place, ...]
+    retest: tuple[tuple[Place, ...], ...]
+    pool: Shown
     right: Mapping[Place, Sequence[int]]
     n_actions: tuple[int, ...]
-    confidence: bool
-    comments: bool
+    slips: bool
+    procedure: Procedure
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
         return {
             **asdict(self),
-            "shown": {
-                name: [[each.member, list(each)] for each in lesson]
-                for name, lesson in self.shown.items()
-            },
+            "shown": {name: _as_lists(lesson) for name, lesson in self.shown.items()},
+            "pool": _as_lists(self.pool),
             "right": [[place, list(best)] for place, best in self.right.items()],
         }
 
@@ -220,11 +196,13 @@ class Design:
             **{
                 **document,
                 **listed,
-                **{name: tuple((m, s) for m, s in document[name]) for name in ("practice", "test")},
-                "shown": {
-                    name: tuple(Demonstration(pairs, member) for member, pairs in lesson)
-                    for name, lesson in document["shown"].items()
-                },
+                **{name: _as_places(document[name]) for name in ("practice", "test", "paths")},
+                "retest": tuple(map(_as_places, document["retest"])),
+                "shown": {name: _as_shown(lesson) for name, lesson in document["shown"].items()},
+                "pool": _as_shown(document["pool"]),
+                "procedure": Procedure(
+                    **{**document["procedure"], "likert": tuple(document["procedure"]["likert"])}
+                ),
                 "right": {(m, s): best for (m, s), best in document["right"]},
             }
         )
@@ -234,9 +212,9 @@ class Design:
         _require_text(self.title, "title", MAX_TITLE)
         if not self.title.isprintable():
             raise InvalidParameter(f"title must be one line; it is {shown(self.title)}")
-        _require_text(self.consent, "consent", MAX_CONSENT)
+        self.procedure.require_sound()
         require_seed(self.seed)
-        flag(self.confidence, "confidence"), flag(self.comments, "comments")
+        flag(self.slips, "slips")
         for i, name in enumerate(self.members):
             as_text(name, f"members[{i}]")
         if not 0 < len(self.members) == len(self.n_actions):
@@ -253,6 +231,9 @@ class Design:
         for name in self.conditions:
             for each in self.shown[name]:
                 self._require_shown(each)
+        whole_number(len(self.pool), "pool", 0, MOST_WALKS)
+        for each in self.pool:
+            self._require_shown(each)
         self._require_places()
 
     def _require_shown(self, each: Demonstration) -> None:
@@ -264,14 +245,31 @@ class Design:
     def _require_places(self) -> None:
         whole_number(len(self.test), "questions", 1, MOST_QUESTIONS)
         whole_number(len(self.practice), "practice", 0, MOST_QUESTIONS)
-        for member, state in (*self.practice, *self.test):
+        whole_number(len(self.paths), "paths", 0, MOST_QUESTIONS)
+        whole_number(len(self.retest), "rounds", 0, MOST_ROUNDS)
+        for places in self.retest:
+            whole_number(len(places), "retest", 1, MOST_QUESTIONS)
+        for member, state in (*self.asked, *self.paths, *self.right):
             whole_number(member, "member", 0, len(self.members) - 1)
             whole_number(state, "state", 0)
-            best = self.right.get((member, state))
+        for member, state in self.asked:
+            if (member, state) not in self.right:
+                raise InvalidParameter(f"right must name actions for state {state}")
+        for (member, state), best in self.right.items():
             if not isinstance(best, list | tuple) or not best:
                 raise InvalidParameter(f"right must name actions for state {state}")
             for action in best:
                 whole_number(action, "action", 0, self.n_actions[member] - 1)
+
+    @property
+    def asked(self) -> tuple[Place, ...]:
+        """All places of which one action is asked for."""
+        return (*self.practice, *self.test, *(at for places in self.retest for at in places))
+
+    def is_right(self, place: Place, action: int) -> bool:
+        """Whether an action is optimal; where all are, `right` does not name the place."""
+        best = self.right.get(place)
+        return best is None or action in best
 
     def condition_of(self, number: int) -> str:
         """The condition of participant `number`, from 0."""
@@ -279,21 +277,52 @@ class Design:
         order = stream(self.seed, "block", block).permutation(len(self.conditions))
         return self.conditions[int(order[place])]
 
-    def steps(self) -> list[tuple[str, Place]]:
-        """What a participant does, one after the other: kind of step, and the place it is about."""
+    def steps(self, number: int, gates: Sequence[int] = (1,)) -> list[Step]:
+        """The steps of a participant: kind, and the place it is about.
+
+        gates: for each try of the comprehension questions so far whether it was right. After the
+        last wrong one nothing follows: the participant is excluded. Questions of the test have an
+        order of their own.
+        """
+        does = self.procedure
+        tutorial = ["intro", *["tutorial"] * N_TUTORIAL] if does.tutorial else []
+        steps = [(kind, NOWHERE) for kind in ("consent", *tutorial)]
+        if does.tries:
+            has_passed = 1 in gates
+            n_tries = len(gates) + (not has_passed and len(gates) < does.tries)
+            steps += [("gate", NOWHERE)] * n_tries
+            if not has_passed and len(gates) == does.tries:
+                return steps
+        order = stream(self.seed, "order", number).permutation(len(self.test)).tolist()
+        test = [("test", self.test[i]) for i in order]
+        if does.attention:
+            test.insert(len(test) // 2, ("attention", NOWHERE))
         return [
-            ("consent", NOWHERE),
+            *steps,
             *(("practice", place) for place in self.practice),
             ("lesson", NOWHERE),
-            *(("test", place) for place in self.test),
-            *([("comments", NOWHERE)] if self.comments else []),
+            *test,
+            *(("path", place) for place in self.paths),
+            *(
+                step
+                for places in self.retest
+                for step in (("again", NOWHERE), *(("retest", place) for place in places))
+            ),
+            *([("likert", NOWHERE)] if does.likert else []),
+            *([("comments", NOWHERE)] if does.comments else []),
         ]
 
-    def order_of(self, number: int) -> list[tuple[str, Place]]:
-        """The steps of one participant: questions of the test in an order of their own."""
-        order = stream(self.seed, "order", number).permutation(len(self.test)).tolist()
-        shuffled = iter([self.test[i] for i in order])
-        return [(kind, next(shuffled) if kind == "test" else at) for kind, at in self.steps()]
+
+def _as_lists(shown: Sequence[Demonstration]) -> list[Any]:
+    return [[each.member, list(each)] for each in shown]
+
+
+def _as_shown(lists: Any) -> Shown:
+    return tuple(Demonstration(pairs, member) for member, pairs in lists)
+
+
+def _as_places(pairs: Any) -> tuple[Place, ...]:
+    return tuple((member, state) for member, state in pairs)
 
 
 def require_same(subject: Task | Family, design: Design) -> None:
@@ -304,9 +333,9 @@ def require_same(subject: Task | Family, design: Design) -> None:
         raise InvalidFile("the design is of other worlds")
     for task, n_actions in zip(members, design.n_actions, strict=True):
         whole_number(n_actions, "n_actions", task.mdp.n_actions, task.mdp.n_actions)
-    for member, state in (*design.practice, *design.test):
+    for member, state in (*design.right, *design.paths):
         whole_number(state, "state", 0, members[member].mdp.n_states - 1)
-    for lesson in design.shown.values():
+    for lesson in (*design.shown.values(), design.pool):
         for each in lesson:
             as_demonstrations([Demonstration(each)], members[each.member or 0])
 
@@ -317,39 +346,46 @@ def design_study(
     conditions: Sequence[str] = ("exact", "random", "none"),
     n_questions: int = 12,
     n_practice: int = 2,
+    n_paths: int = 0,
+    n_rounds: int = 0,
     unseen: Sequence[str | int] = (),
     seed: int = 0,
     title: str | None = None,
-    consent: str = CONSENT,
-    confidence: bool = False,
-    comments: bool = False,
+    procedure: Procedure | None = None,
 ) -> Design:
     """A study of a world or a family: lessons of all conditions, questions that none of them shows.
 
-    conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson. unseen:
-    members of a family, by name or number, that are not shown: then the test is about them.
+    conditions: of CONDITIONS. n_questions: of the test. n_practice: before the lesson. n_paths: how
+    many whole paths are asked for. n_rounds: of the closed loop, each a demonstration chosen from
+    the participant's answers and RETEST questions. unseen: members of a family, by name or number,
+    that are not shown: then the test is about them.
     """
     require_conditions(conditions)
     if "loss" in conditions and isinstance(subject, Family):
         raise Unsupported("condition 'loss' is for one world; name another for a family")
     whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
-    whole_number(n_practice, "n_practice", 0, MOST_QUESTIONS)
+    for name, n in (("n_practice", n_practice), ("n_paths", n_paths)):
+        whole_number(n, name, 0, MOST_QUESTIONS)
+    whole_number(n_rounds, "n_rounds", 0, MOST_ROUNDS)
     apart = _apart(subject, unseen)
     shown = {name: _shown(name, subject, apart, seed) for name in conditions}
     right = _askable(subject)
     seen = places_in(each for lesson in shown.values() for each in lesson)
     free = [place for place in right if place not in seen and (not apart or place[0] in apart)]
-    test = _drawn(free, n_questions, seed, "questions")
-    if len(test) < n_questions:
+    n_wanted = n_questions + n_rounds * RETEST
+    drawn = drawn_places(free, n_wanted, seed, "questions")
+    if len(drawn) < n_wanted:
         raise Unsupported(
-            f"{counted(n_questions, 'question')} need as many states that no condition shows; "
+            f"{counted(n_wanted, 'question')} need as many states that no condition shows; "
             f"there are {len(free)}. Take a larger world, fewer questions or fewer conditions"
         )
-    rest = [place for place in right if place not in test and place[0] not in apart]
-    practice = _drawn(rest, n_practice, seed, "practice")
+    test, left = drawn[:n_questions], drawn[n_questions:]
+    rest = [place for place in right if place not in drawn and place[0] not in apart]
+    practice = drawn_places(rest, n_practice, seed, "practice")
+    starts = [place for place in free if place not in drawn] or list(drawn)
+    asked = (*practice, *drawn)
     made = Design(
         title=title or f"A study of {subject.name}",
-        consent=consent,
         members=subject.names if isinstance(subject, Family) else (subject.name,),
         unseen=apart,
         conditions=tuple(conditions),
@@ -357,11 +393,18 @@ def design_study(
         shown=shown,
         practice=practice,
         test=test,
-        right={place: right[place] for place in (*practice, *test)},
+        paths=drawn_places(starts, n_paths, seed, "paths"),
+        retest=tuple(left[i : i + RETEST] for i in range(0, len(left), RETEST)),
+        pool=walks_apart(subject, apart, drawn, seed) if n_rounds else (),
+        right=right if n_paths else {place: right[place] for place in asked},
         n_actions=tuple(task.mdp.n_actions for task in members_of(subject)),
-        confidence=confidence,
-        comments=comments,
+        slips=not all(task.mdp.is_deterministic() for task in members_of(subject)),
+        procedure=procedure or Procedure(),
     )
+    if len(made.paths) < n_paths:
+        raise Unsupported(
+            f"{counted(n_paths, 'path')} need as many states to begin in; there are {len(starts)}"
+        )
     made.require_sound()
     return made
 
@@ -425,9 +468,3 @@ def _askable(subject: Task | Family) -> dict[Place, list[int]]:
         for member, state in going_places(subject)
         if not optimal[member][state].all()
     }
-
-
-def _drawn(places: Sequence[Place], n: int, seed: int, name: str) -> tuple[Place, ...]:
-    """So many of the places, in a random order."""
-    order = stream(seed, name).permutation(len(places))[:n].tolist()
-    return tuple(places[i] for i in order)

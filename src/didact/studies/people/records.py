@@ -23,7 +23,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,16 @@ from didact.inputs import is_whole, shown
 from didact.mdp import Family, Task
 from didact.mdp.files import task_or_family_from_document
 from didact.studies.databases import connect, in_words, transaction
-from didact.studies.people.design import ASKING, Design, require_same
+from didact.studies.people.answers import (
+    KEPT,
+    Kept,
+    Participant,
+    PlatformIds,
+    as_kept,
+    gates_in,
+    given_in,
+)
+from didact.studies.people.design import Design, require_same
 
 FORMAT = "didact.people/1"
 TABLES = """
@@ -43,25 +51,25 @@ CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL,
     digest TEXT NOT NULL) STRICT;
 CREATE TABLE participants (number INTEGER PRIMARY KEY, secret TEXT UNIQUE NOT NULL,
     token TEXT UNIQUE NOT NULL, condition TEXT NOT NULL, began REAL NOT NULL,
-    digest TEXT NOT NULL) STRICT;
+    platform TEXT, person TEXT, study TEXT, session TEXT, digest TEXT NOT NULL,
+    UNIQUE (platform, person)) STRICT;
 CREATE TABLE answers (participant INTEGER NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL,
     member INTEGER, state INTEGER, action INTEGER, correct INTEGER, confidence INTEGER,
-    comment TEXT, at REAL NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (participant, step)) STRICT;
+    comment TEXT, seconds REAL, detail TEXT, at REAL NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (participant, step)) STRICT;
 """
 ABOUT = ("content", "design", "format", "subject")
 COLUMNS = {
-    "participants": ("number", "secret", "token", "condition", "began"),
-    "answers": (
-        *("participant", "step", "kind", "member", "state", "action", "correct"),
-        *("confidence", "comment", "at"),
-    ),
+    "participants": ("number", "secret", "token", "condition", "began", *PlatformIds._fields),
+    "answers": ("participant", "step", *KEPT, "at"),
 }
 """What the digest of a row is of."""
 SECRET = re.compile(r"[A-Za-z0-9_-]{16,40}")
 """A participant's name in a link, and the token of a page that was agreed to."""
 
 MAX_PARTICIPANTS = 100_000
-MAX_COMMENT = 4000
+MOST_STEPS = 1000
+"""More than any design has."""
 MAX_VALUE = 50_000_000
 """Bytes of one value in the file."""
 MAX_BYTES = 500_000_000
@@ -84,16 +92,6 @@ class Busy(InvalidFile):
 
 class Full(InvalidParameter):
     """The study has all its participants."""
-
-
-@dataclass(frozen=True)
-class Participant:
-    """Somebody who takes part: number from 0, secret, condition, and how many steps are done."""
-
-    number: int
-    secret: str
-    condition: str
-    n_done: int
 
 
 class Records:
@@ -265,14 +263,25 @@ class Records:
         self._database.execute(f"INSERT INTO {table} VALUES ({marks})", (*row, digest))
         self._change([digest], add=True, **counts)
 
-    def join(self, token: str | None = None, *, most: int = MAX_PARTICIPANTS) -> Participant:
-        """A new participant in the condition whose turn it is; of a token that joined, the same.
+    def join(
+        self,
+        token: str | None = None,
+        ids: PlatformIds | None = None,
+        *,
+        most: int = MAX_PARTICIPANTS,
+    ) -> Participant:
+        """A new participant in the condition whose turn it is; who joined before is the same.
 
-        token: of the page that was agreed to. most: how many participants there may be.
+        token: of the page that was agreed to. ids: of the platform that the person came from; they
+        and the token tell who joined before. most: how many participants there may be.
         """
-        secret = secrets.token_urlsafe(16)
+        secret, ids = secrets.token_urlsafe(16), ids or PlatformIds()
+        ids.require_sound()
         with self._writing():
-            found = self._rows("SELECT secret FROM participants WHERE token = ?", (token,))
+            query = (
+                "SELECT secret FROM participants WHERE token = ? OR (platform = ? AND person = ?)"
+            )
+            found = self._rows(query, (token, ids.platform, ids.person))
             if not found:
                 content = self._content()
                 if content["participants"] >= min(most, MAX_PARTICIPANTS):
@@ -280,49 +289,50 @@ class Records:
                 number = content["joined"]
                 row = (
                     *(number + 1, secret, token or secrets.token_urlsafe(16)),
-                    *(self.design.condition_of(number), time.time()),
+                    *(self.design.condition_of(number), time.time(), *ids),
                 )
                 self._add("participants", row, joined=1, participants=1)
-                return Participant(number, secret, row[3], 0)
+                return Participant(number, secret, row[3], person=ids.person)
         person = self.find(found[0][0])
         if person is None:
             raise InvalidFile(f"{shown_path(self.path)}: a participant was deleted meanwhile")
         return person
 
     def find(self, secret: str) -> Participant | None:
-        """The participant of a link, with how far they came."""
+        """The participant of a link, with their answers so far."""
         with self._told(), self._reading:
-            rows = self._reader.execute(
-                "SELECT number, condition, (SELECT COUNT(*) FROM answers WHERE"
-                " participant = number) FROM participants WHERE secret = ?",
-                (secret,),
-            ).fetchmany(1)
-        return Participant(rows[0][0] - 1, secret, *rows[0][1:]) if rows else None
+            query = "SELECT number, condition, person FROM participants WHERE secret = ?"
+            rows = self._reader.execute(query, (secret,)).fetchmany(1)
+            if not rows:
+                return None
+            number, condition, person = rows[0]
+            kept = self._kept(self._reader, number)
+        return Participant(number - 1, secret, condition, kept, person)
+
+    def _kept(self, database: sqlite3.Connection, number: int) -> tuple[Kept, ...]:
+        """What a participant answered, step by step; `number` counts from 1, as the file does."""
+        names = ", ".join(Kept._fields)
+        query = f"SELECT {names} FROM answers WHERE participant = ? ORDER BY step"
+        return tuple(Kept(*row) for row in database.execute(query, (number,)).fetchmany(MOST_STEPS))
 
     def answer(self, participant: Participant, step: int, given: Mapping[str, Any]) -> int:
         """Keep the answer to a step; how many steps are done now. The next step only, and once."""
-        steps = self.design.order_of(participant.number)
+        steps = self.design.steps(participant.number, participant.gates)
         if not 0 <= step < len(steps):
             raise InvalidParameter(f"step must be from 0 to {len(steps) - 1}; it is {shown(step)}")
-        kind, place = steps[step]
-        action = given.get("action")
-        asks = kind in ASKING
-        told = (*place, action, int(action in self.design.right[place])) if asks else (None,) * 4
-        row = (
-            *(participant.number + 1, step, kind, *told),
-            *(given.get("confidence"), given.get("comment"), time.time()),
-        )
+        number, wanted = participant.number + 1, steps[step]
+        given = {"item": steps[: step + 1].count(wanted) - 1, **given}
+        values = as_kept(self.design, wanted, given)
         with self._writing():
-            query = "SELECT number FROM participants WHERE number = ?"
-            if not self._rows(query, (participant.number + 1,)):
+            if not self._rows("SELECT number FROM participants WHERE number = ?", (number,)):
                 raise InvalidParameter("this participant was deleted")
-            if step == self._n_done(participant):
-                self._add("answers", row, answers=1)
-            return self._n_done(participant)
-
-    def _n_done(self, participant: Participant) -> int:
-        query = "SELECT COUNT(*) FROM answers WHERE participant = ?"
-        return int(self._rows(query, (participant.number + 1,))[0][0])
+            kept = self._kept(self._database, number)
+            # Which step comes next may have changed since the page was drawn.
+            now = self.design.steps(participant.number, gates_in(kept))[step : step + 1]
+            if step != len(kept) or now != [wanted]:
+                return len(kept)
+            self._add("answers", (number, step, *values, time.time()), answers=1)
+            return step + 1
 
     def delete(self, number: int) -> int:
         """Forget a participant and all their answers; how many answers were there."""
@@ -353,10 +363,9 @@ class Records:
                 content = self._content()
                 people = self._checked("participants", "number", content, self._as_participant)
                 known = {person["number"]: person for person in people}
-                orders: dict[int, list[Any]] = {}
                 answers = self._checked(
                     *("answers", "participant, step", content),
-                    lambda row: self._as_answer(row, known, orders),
+                    lambda row: self._as_answer(row, known),
                 )
                 total = sum(int(row.pop("digest"), 16) for row in (*people, *answers)) % 2**256
                 if f"{total:064x}" != content["sum"]:
@@ -408,46 +417,30 @@ class Records:
             _require(bool(is_secret), name, row[name])
         _require(row["condition"] == self.design.condition_of(number - 1), "condition", row)
         _require_time(row["began"], "began")
-        row["steps"] = 0
+        PlatformIds(*(row[name] for name in PlatformIds._fields)).require_sound()
+        row.update(steps=0, gates=())
 
-    def _as_answer(
-        self,
-        row: dict[str, Any],
-        people: Mapping[int, dict[str, Any]],
-        orders: dict[int, list[Any]],
-    ) -> None:
+    def _as_answer(self, row: dict[str, Any], people: Mapping[int, dict[str, Any]]) -> None:
+        """An answer is what a page can have sent for the next step of its participant."""
         number, step = row["participant"], row["step"]
         _require(number in people, "participant", number)
-        if number not in orders:
-            orders[number] = self.design.order_of(number - 1)
-        order, person = orders[number], people[number]
-        _require(step == person["steps"] and step < len(order), "step", step)
-        kind, place = order[step]
-        _require(row["kind"] == kind, "kind", row["kind"])
-        self._require_answer(row, kind, place)
+        person = people[number]
+        steps = self.design.steps(number - 1, person["gates"])
+        _require(step == person["steps"] and step < len(steps), "step", step)
+        wanted = steps[step]
+        given = given_in(row, steps[: step + 1].count(wanted) - 1)
+        found = tuple(row[name] for name in KEPT)
+        for name, value, kept in zip(KEPT, found, as_kept(self.design, wanted, given), strict=True):
+            _require(value == kept and type(value) is type(kept), name, value)
         _require_time(row["at"], "at")
         person["steps"] += 1
+        if row["kind"] == "gate":
+            person["gates"] += (row["correct"],)
         row.update(participant=number - 1, condition=person["condition"])
 
-    def _require_answer(self, row: Mapping[str, Any], kind: str, place: Any) -> None:
-        """An answer is what the page can have sent for this step."""
-        asks, told = kind in ASKING, tuple(row[name] for name in ("member", "state"))
-        _require(told == (place if asks else (None, None)), "state", told)
-        action, correct = row["action"], row["correct"]
-        if asks:
-            _require(is_whole(action), "action", action)
-            _require(correct == int(action in self.design.right[place]), "correct", correct)
-        else:
-            _require(action is None and correct is None, "action", action)
-        confidence, comment = row["confidence"], row["comment"]
-        is_share = is_whole(confidence) and 1 <= confidence <= 5
-        _require(confidence is None or is_share, "confidence", confidence)
-        is_text = isinstance(comment, str) and len(comment) <= MAX_COMMENT
-        _require(comment is None or is_text, "comment", comment)
-
     def participants(self) -> list[dict[str, Any]]:
-        """All participants: number, condition, when they began, how many steps they did."""
-        names = ("participant", "condition", "began", "steps")
+        """All participants: number, condition, when they began, how many steps, ids, gates."""
+        names = ("participant", "condition", "began", "steps", *PlatformIds._fields, "gates")
         return [{name: row[name] for name in names} for row in self.rows()[0]]
 
     def answers(self) -> list[dict[str, Any]]:

@@ -1,12 +1,14 @@
 """What a study with people found: scores by condition with intervals, and how far apart they are.
 
-A participant's score is the share of right answers in the test; only who finished it counts.
+A participant's score is the share of right answers in the test; only who finished it and passed the
+attention item counts. `analysis.py` and `analysis.R` compute the same from the exported tables.
 Intervals are Student's, of 95%. The difference of two conditions is Welch's, and Hedges' g is the
 difference in pooled standard deviations with its small-sample factor and normal interval.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ import numpy as np
 
 from didact.files.tables import csv_text, markdown_text
 from didact.inputs import shown_name
+from didact.mdp import Task
+from didact.mdp.naming import action_words, state_words
 from didact.studies.people.design import Design
 from didact.studies.summary import Estimate, estimate
 
@@ -24,14 +28,62 @@ COLUMNS = {
     "participant": "number of the participant, from 0 in the order of joining",
     "condition": "what the participant was shown",
     "step": "number of the step, from 0",
-    "kind": "consent, practice (before the lesson), lesson, test (after it) or comments",
+    "kind": "consent, intro and tutorial (instructions, with feedback), gate (comprehension "
+    "questions), practice (before the lesson), lesson, test (after it), attention, path, again "
+    "(a demonstration of the closed loop), retest (after it), likert or comments",
     "member": "number of the world asked about, from 0; empty where nothing was asked",
     "state": "the state of that world; empty where nothing was asked",
-    "action": "the action that was answered, by its number",
-    "correct": "1 where that action is optimal, else 0",
+    "action": "the action or option that was answered, by its number",
+    "correct": "1 where that action is optimal (path: all of them; gate: all answers), else 0",
     "confidence": "how sure the participant was, from 1 (guessed) to 5 (certain)",
     "comment": "free text",
+    "seconds": "how long the page was open, as the browser measured it",
+    "detail": "JSON: options of gate, answers of likert, [state, action] of a path, the watch log, "
+    "and of the closed loop the demonstration chosen, the reward that explained the answers best, "
+    "and the regret of the step that excludes it",
     "at": "when the answer came, in seconds since 1970 (UTC)",
+}
+PERSON_COLUMNS = {
+    "participant": "number of the participant, from 0 in the order of joining",
+    "condition": "what the participant was shown",
+    "began": "when they agreed, in seconds since 1970 (UTC)",
+    "steps": "how many steps they did",
+    "finished": "1 where the test is complete, else 0",
+    "attention": "1 where the attention item was right, 0 where not; empty where it was not asked",
+    "gates": "how often the comprehension questions were tried",
+    "passed": "1 where they were passed, 0 where not; empty where they were not asked",
+    "score": "share of right answers in the test; empty where it is not complete",
+    "watched": "seconds in which demonstrations of the lesson were watched",
+    "platform": "prolific, mturk or sona, from the link",
+    "person": "the participant's id there",
+    "study": "the study's id there",
+    "session": "the session's id there",
+}
+WATCHED_COLUMNS = {
+    "participant": "number of the participant",
+    "condition": "what the participant was shown",
+    "step": "number of the step",
+    "demonstration": "number of the demonstration, from 1",
+    "plays": "how often it was played",
+    "furthest": "the furthest step that was shown, from 0",
+    "seconds": "for how long it was watched",
+}
+LIKERT_COLUMNS = {
+    "participant": "number of the participant",
+    "condition": "what the participant was shown",
+    "item": "number of the statement, from 1",
+    "statement": "the statement",
+    "answer": "from 1 (strongly disagree) to the number of points (strongly agree)",
+}
+PATH_COLUMNS = {
+    "participant": "number of the participant",
+    "condition": "what the participant was shown",
+    "step": "number of the step",
+    "member": "number of the world",
+    "position": "number of the action in the path, from 1",
+    "state": "the state it was chosen in",
+    "action": "the action by its number",
+    "correct": "1 where it is optimal, else 0",
 }
 
 
@@ -50,15 +102,20 @@ class Difference:
 
 
 def scores(answers: Iterable[Mapping[str, Any]], design: Design) -> dict[str, list[float]]:
-    """The scores of those who finished the test, by condition."""
-    right: dict[tuple[str, int], list[int]] = {}
+    """The scores of those who finished the test and passed the attention item, by condition."""
+    answers, right = list(answers), dict[tuple[str, int], list[int]]()
+    inattentive = {
+        each["participant"]
+        for each in answers
+        if (each["kind"], each["correct"]) == ("attention", 0)
+    }
     for answer in answers:
         if answer["kind"] == "test":
             key = answer["condition"], answer["participant"]
             right.setdefault(key, []).append(int(answer["correct"]))
     found: dict[str, list[float]] = {name: [] for name in design.conditions}
-    for (condition, _), given in right.items():
-        if len(given) == len(design.test):
+    for (condition, number), given in right.items():
+        if len(given) == len(design.test) and number not in inattentive:
             found[condition].append(sum(given) / len(given))
     return found
 
@@ -111,17 +168,84 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> str:
     return csv_text([names, *([row.get(name) for name in names] for row in rows)])
 
 
-def codebook(design: Design) -> str:
-    """What every column means, and what the study was."""
+def person_rows(
+    people: Iterable[Mapping[str, Any]], answers: Iterable[Mapping[str, Any]], design: Design
+) -> list[dict[str, Any]]:
+    """A row of PERSON_COLUMNS for each participant."""
+    given: dict[int, list[Mapping[str, Any]]] = {}
+    for answer in answers:
+        given.setdefault(answer["participant"], []).append(answer)
+    rows = []
+    for person in people:
+        own = given.get(person["participant"], [])
+        test = [each["correct"] for each in own if each["kind"] == "test"]
+        attention = [each["correct"] for each in own if each["kind"] == "attention"]
+        gates, finished = person["gates"], len(test) == len(design.test)
+        rows.append(
+            {
+                **{name: person[name] for name in PERSON_COLUMNS if name in person},
+                "finished": int(finished),
+                "attention": attention[0] if attention else None,
+                "gates": len(gates),
+                "passed": int(1 in gates) if gates else None,
+                "score": sum(test) / len(test) if finished else None,
+                "watched": sum(row["seconds"] for row in watched_rows(own)),
+            }
+        )
+    return rows
+
+
+def watched_rows(answers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row of WATCHED_COLUMNS for each demonstration on the page of a lesson."""
+    return [
+        {**answer, "demonstration": number, "plays": plays, "furthest": step, "seconds": seconds}
+        for answer in answers
+        if answer["kind"] in ("lesson", "again")
+        for number, plays, step, seconds in json.loads(answer["detail"])["watched"]
+    ]
+
+
+def likert_rows(answers: Iterable[Mapping[str, Any]], design: Design) -> list[dict[str, Any]]:
+    """A row of LIKERT_COLUMNS for each answer to a statement."""
+    return [
+        {**answer, "item": i + 1, "statement": statement, "answer": value}
+        for answer in answers
+        if answer["kind"] == "likert"
+        for i, (statement, value) in enumerate(
+            zip(design.procedure.likert, json.loads(answer["detail"]), strict=True)
+        )
+    ]
+
+
+def path_rows(answers: Iterable[Mapping[str, Any]], design: Design) -> list[dict[str, Any]]:
+    """A row of PATH_COLUMNS for each action of a path."""
+    return [
+        {
+            **{**answer, "position": i + 1, "state": state, "action": action},
+            "correct": int(design.is_right((answer["member"], state), action)),
+        }
+        for answer in answers
+        if answer["kind"] == "path"
+        for i, (state, action) in enumerate(json.loads(answer["detail"]))
+    ]
+
+
+def codebook(design: Design, members: Sequence[Task]) -> str:
+    """What every column means, and what the study was; members: its worlds."""
+    tables = [("answers.csv", COLUMNS), ("participants.csv", PERSON_COLUMNS)]
+    tables += [("watched.csv", WATCHED_COLUMNS)]
+    tables += [("likert.csv", LIKERT_COLUMNS)] if design.procedure.likert else []
+    tables += [("paths.csv", PATH_COLUMNS)] if design.paths else []
     lines = [
         f"# Codebook: {markdown_text(design.title)}",
         "",
         f"Conditions: {', '.join(map(markdown_text, design.conditions))}. Seed {design.seed}. "
         f"{len(design.practice)} questions before the lesson, {len(design.test)} after it.",
-        "",
-        "| column of answers.csv | meaning |",
-        "| --- | --- |",
-        *(f"| {name} | {words} |" for name, words in COLUMNS.items()),
+    ]
+    for name, columns in tables:
+        lines += ["", f"| column of {name} | meaning |", "| --- | --- |"]
+        lines += [f"| {column} | {words} |" for column, words in columns.items()]
+    lines += [
         "",
         "| condition | demonstrations | steps |",
         "| --- | --- | --- |",
@@ -133,8 +257,29 @@ def codebook(design: Design) -> str:
         "| member | world | shown by | questions of the test |",
         "| --- | --- | --- | --- |",
         *(_member_line(design, member) for member in range(len(design.members))),
+        "",
+        "| member | action | called |",
+        "| --- | --- | --- |",
+        *(
+            f"| {member} | {action} | {markdown_text(action_words(task, action))} |"
+            for member, task in enumerate(members)
+            for action in range(task.mdp.n_actions)
+        ),
+        "",
+        "| member | state | called | best |",
+        "| --- | --- | --- | --- |",
+        *(
+            _state_line(members[member], member, state, best)
+            for (member, state), best in sorted(design.right.items())
+        ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _state_line(task: Task, member: int, state: int, best: Sequence[int]) -> str:
+    named = markdown_text(state_words(task, state))
+    told = ", ".join(markdown_text(action_words(task, action)) for action in best)
+    return f"| {member} | {state} | {named} | {told} |"
 
 
 def _member_line(design: Design, member: int) -> str:
@@ -157,7 +302,8 @@ def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         f"# {markdown_text(design.title)}",
         "",
-        "Share of right answers in the test, of those who finished it; 95% intervals.",
+        "Share of right answers in the test, of those who finished it and passed the attention "
+        "item; 95% intervals.",
         "",
         "| condition | participants | score | standard deviation |",
         "| --- | --- | --- | --- |",

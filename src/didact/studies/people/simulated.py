@@ -10,7 +10,8 @@ share one reward.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from didact.learners import Belief, learn
 from didact.mdp import MDP, Demonstration, Family, Task, Transitions
 from didact.planning.batch import action_values_of
 from didact.random import stream
-from didact.studies.people.design import Design, members_of
+from didact.studies.people.conditions import members_of
+from didact.studies.people.design import Design
 
 CONFIDENCES = (2.0, 10.0, 50.0)
 BUDGET = 60_000
@@ -107,3 +109,25 @@ def side_by_side(members: Sequence[Task]) -> tuple[MDP, list[int]]:
     features = np.concatenate([mdp.features.floats for mdp in models])
     terminal = np.flatnonzero(np.concatenate([mdp.terminal for mdp in models])).tolist()
     return MDP(transitions, features, models[0].discount, terminal=terminal), firsts
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedStudy:
+    """A study that learners took: its report, and how many people would see a difference."""
+
+    design: Design
+    n: int
+    text: str
+    conditions: Mapping[str, Any]
+    spread: float
+    needed: int | None
+    seen: float
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "participants": self.n,
+            "conditions": dict(self.conditions),
+            "difference": self.seen,
+            "needed_per_condition": self.needed,
+        }

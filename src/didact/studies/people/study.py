@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,28 @@ from didact.files.reading import read_text, shown_path
 from didact.inputs import finite_number, whole_number
 from didact.mdp import Family
 from didact.mdp.files import family_document, task_document
-from didact.studies.people.design import Design, design_study
+from didact.studies.people.conditions import members_of
+from didact.studies.people.design import Design, Procedure, design_study
+from didact.studies.people.preregistration import preregistration
 from didact.studies.people.records import Records
 from didact.studies.people.results import (
     COLUMNS,
+    LIKERT_COLUMNS,
+    PATH_COLUMNS,
+    PERSON_COLUMNS,
+    WATCHED_COLUMNS,
     codebook,
     estimates,
+    likert_rows,
     needed,
+    path_rows,
+    person_rows,
     report,
     scores,
     table,
+    watched_rows,
 )
-from didact.studies.people.simulated import CONFIDENCES, simulated_answers
+from didact.studies.people.simulated import CONFIDENCES, SimulatedStudy, simulated_answers
 from didact.worlds.opening import open_task_or_family
 
 
@@ -36,46 +45,88 @@ def init_study(
     parameters: Mapping[str, Any] | None = None,
     *,
     consent: str | None = None,
+    debriefing: str | None = None,
+    likert: str | None = None,
+    procedure: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Design:
     """Make the file of a study of the world or family that `source` names.
 
-    consent: a file with the text.
+    consent, debriefing: files with these texts. likert: a file with a statement on each line.
+    procedure: other fields of `Procedure`. settings: of `design_study`.
     """
     subject = open_task_or_family(source, parameters)
-    if consent is not None:
-        settings["consent"] = read_text(consent)
+    texts: dict[str, Any] = {
+        name: read_text(file)
+        for name, file in (("consent", consent), ("debriefing", debriefing))
+        if file is not None
+    }
+    if likert is not None:
+        lines = (line.strip() for line in read_text(likert).splitlines())
+        texts["likert"] = tuple(line for line in lines if line and not line.startswith("#"))
+        if not texts["likert"]:
+            raise InvalidFile(f"{shown_path(likert)}: must have a statement on each line")
     if os.path.lexists(path):  # before the work
         raise InvalidFile(f"{shown_path(path)}: is there already; a study is never overwritten")
-    design = design_study(subject, **settings)
+    how = Procedure(**{**(procedure or {}), **texts})
+    how.require_sound()
+    design = design_study(subject, procedure=how, **settings)
     document = family_document(subject) if isinstance(subject, Family) else task_document(subject)
     Records.create(path, design, document).close()
     return design
 
 
 def export_study(path: str, folder: str) -> list[str]:
-    """Write answers.csv, participants.csv, codebook.md and report.md; where they are."""
+    """Write the tables of a study, its codebook and its report; where they are."""
     records = Records(path, read_only=True)
-    people, answers = records.found
+    (people, answers), design = records.found, records.design
     records.close()
+    members = members_of(records.subject())
+    files = {
+        "answers.csv": table(answers, COLUMNS),
+        "participants.csv": table(person_rows(people, answers, design), PERSON_COLUMNS),
+        "watched.csv": table(watched_rows(answers), WATCHED_COLUMNS),
+        "codebook.md": codebook(design, members),
+        "report.md": report(design, answers),
+    }
+    if design.procedure.likert:
+        files["likert.csv"] = table(likert_rows(answers, design), LIKERT_COLUMNS)
+    if design.paths:
+        files["paths.csv"] = table(path_rows(answers, design), PATH_COLUMNS)
+    return write_together(files, folder, [path])
+
+
+def write_together(files: Mapping[str, str], folder: str, kept: Sequence[str]) -> list[str]:
+    """Write files of a study; files of another kind stay, and then none is written.
+
+    kept: files that are never written over.
+    """
     place = Path(folder)
     os.makedirs(place, exist_ok=True)
-    names = ("participant", "condition", "began", "steps")
-    files = {
-        "answers.csv": table([{name: row[name] for name in COLUMNS} for row in answers], COLUMNS),
-        "participants.csv": table([{name: row[name] for name in names} for row in people], names),
-        "codebook.md": codebook(records.design),
-        "report.md": report(records.design, answers),
-    }
     kinds = {
         name: beginning_like(text, 1 if name.endswith(".csv") else 3, f"{name} of this study")
         for name, text in files.items()
     }
     for name, kind in kinds.items():  # all of them before the first one is written
-        require_writable(place / name, kind, [path])
+        require_writable(place / name, kind, kept)
     for name, text in files.items():
         write_text(text, place / name, kind=kinds[name])
     return [str(place / name) for name in files]
+
+
+def preregister_study(
+    path: str, folder: str, n: int = 120, *, confidences: Sequence[float] = (), x: float = 0.2
+) -> list[str]:
+    """Write a draft of a preregistration, and the analysis in Python and in R; where they are.
+
+    n, confidences: of the learners whose answers the power is computed from. x: the difference.
+    """
+    simulated = simulate_study(path, n, confidences=confidences, x=x)
+    own = Path(__file__).parent
+    scripts = {name: read_text(str(own / name)) for name in ("analysis.py", "analysis.R")}
+    return write_together(
+        {"preregistration.md": preregistration(simulated), **scripts}, folder, [path]
+    )
 
 
 def delete_participant(path: str, number: int) -> int:
@@ -87,30 +138,9 @@ def delete_participant(path: str, number: int) -> int:
         records.close()
 
 
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """A study that learners took: its report, and how many people would see a difference."""
-
-    design: Design
-    n: int
-    text: str
-    conditions: Mapping[str, Any]
-    needed: int | None
-    seen: float
-
-    def document(self) -> dict[str, Any]:
-        """The same for machines."""
-        return {
-            "participants": self.n,
-            "conditions": dict(self.conditions),
-            "difference": self.seen,
-            "needed_per_condition": self.needed,
-        }
-
-
 def simulate_study(
     path: str, n: int = 120, *, confidences: Sequence[float] = (), x: float = 0.1
-) -> Simulated:
+) -> SimulatedStudy:
     """The study taken by n Bayesian learners, and how many people it takes to see x.
 
     confidences: of the learners, in turn. x: a difference of two conditions in mean score. Nothing
@@ -128,7 +158,7 @@ def simulate_study(
     found = estimates(scores(answers, design))
     spreads = [each.spread for each in found.values() if each.n > 1]
     largest = max(spreads, default=0.0)
-    return Simulated(
+    return SimulatedStudy(
         design=design,
         n=n,
         text=report(design, answers),
@@ -140,6 +170,7 @@ def simulate_study(
             }
             for name, each in found.items()
         },
+        spread=largest,
         needed=needed(largest, x) if largest > 0 else None,
         seen=x,
     )

@@ -42,6 +42,7 @@ export function player(demo, steps = stepsIn(demo)) {
     now.textContent = steps[at].say;
     slider.value = at;
     slider.setAttribute("aria-valuetext", steps[at].say);
+    demo.dispatchEvent(new CustomEvent("moved", { detail: at }));
     const chip = chips[at];
     strip.scrollLeft = chip.offsetLeft - strip.offsetLeft - strip.clientWidth / 2
       + chip.offsetWidth / 2;
@@ -63,6 +64,7 @@ export function player(demo, steps = stepsIn(demo)) {
   function toggle() {
     if (timer) return playing(false);
     if (at === last) show(0);
+    demo.dispatchEvent(new CustomEvent("played"));
     playing(true);
   }
   function step(to) { playing(false); show(to); }
