@@ -124,6 +124,65 @@ def test_a_stroke_is_one_step_to_undo(page):
     settled(page)
 
 
+def test_a_fast_stroke_paints_every_cell(page):
+    page.check("#brushes input[value='wall']", force=True)
+    first, last = (page.locator(f".cell[data-cell='{cell}']").bounding_box() for cell in (0, 8))
+    page.mouse.move(first["x"] + 5, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 5, last["y"] + 5)
+    page.mouse.up()
+    assert world(page)["painting"]["rows"][0] == "#" * 9
+    settled(page)
+
+
+def test_a_world_that_is_wrong_has_no_verdict_and_names_its_field(page):
+    assert page.locator("#panel-lesson .verdict").inner_text()
+    page.fill("[aria-label='Weight of mud']", "much")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("#status.problem")
+    assert "weight of 'mud'" in page.locator("#status").inner_text()
+    assert page.locator("#panel-lesson .verdict").inner_text() == ""
+    page.click("#undo")
+    settled(page)
+
+
+def test_a_cell_that_is_named_is_lit(page):
+    told = page.locator("#panel-lesson .now").first
+    told.hover()
+    row, column = re.search(r"row (\d+), column (\d+)", told.inner_text()).groups()
+    lit = page.locator(".cell.lit")
+    assert lit.get_attribute("data-cell") == str((int(row) - 1) * 9 + int(column) - 1)
+
+
+def test_taxi_has_a_board_to_choose_on(traveller):
+    traveller.click("#presets button:has-text('Taxi')")
+    traveller.wait_for_selector("#situation select")
+    traveller.click("#tab-teacher")
+    traveller.select_option("#situation select >> nth=0", "passenger in taxi")
+    traveller.wait_for_function(
+        "document.querySelectorAll('.cell')[12]?.ariaLabel.includes('best')"
+    )
+    traveller.locator(".cell[data-cell='12']").click()
+    traveller.wait_for_selector("#panel-teacher[data-answered='1']")
+    assert traveller.locator("#panel-teacher .chosen li").count() == 1
+    traveller.wait_for_selector("#panel-teacher .believer svg", state="attached")
+
+
+def test_what_was_given_last_is_opened(traveller, tmp_path):
+    (tmp_path / "bad.json").write_text("no JSON")
+    traveller.click("#open")
+    traveller.set_input_files("#open-file", tmp_path / "bad.json")
+    traveller.click("#open-go")
+    traveller.wait_for_selector("#open-problem:not(:empty)")
+    traveller.set_input_files("#open-file", tmp_path / "bad.json")
+    traveller.fill("#open-name", "six-cell")
+    traveller.fill("#open-parameters", "")
+    traveller.click("#open-go")
+    traveller.wait_for_selector("#open-dialog:not([open])", state="attached")
+    settled(traveller)
+    assert world(traveller)["painting"]["name"] == "six-cell"
+
+
 def test_the_keyboard_alone_is_enough(page):
     page.locator("#brushes input[value='0']").focus()
     for _ in range(5):

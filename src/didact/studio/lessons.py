@@ -219,8 +219,17 @@ def _believer(task: Task, witness: Sequence[Fraction] | None) -> dict[str, Any] 
     return {
         "words": weights_words(task.mdp, witness),
         "n_astray": int(astray.sum()),
-        "picture": None if task.layout is None else task_drawn(task, plan)[0],
+        "picture": _believed(task, plan, int(astray.argmax())),
     }
+
+
+def _believed(task: Task, plan: Any, state: int) -> str | None:
+    """What a believer would do, drawn where it goes wrong first; None without a picture."""
+    if task.layout is not None:
+        return task_drawn(task, plan)[0]
+    from didact.studio.boards import situation_picture
+
+    return situation_picture(task, plan, state)
 
 
 def _cone(
@@ -356,7 +365,8 @@ def python_code(question: Mapping[str, Any], settings: Mapping[str, Any]) -> str
         options = dict(question.get("parameters", {}))
         made = f"task = didact.make({_call([repr(question['world'])], options)})"
     else:
-        made = 'task = didact.load_task("task.json")'
+        is_family = str(question["task"].get("format", "")).startswith("didact.family")
+        made = f'task = didact.load_{"family" if is_family else "task"}("task.json")'
     wish = _call(["task"], {"teacher": settings["teacher"], **_changed(settings)})
     call = "teach_within" if "loss" in _changed(settings) else "teach"
     return f"import didact\n\n{made}\nlesson = didact.{call}({wish})\nprint(lesson)\n"

@@ -66,6 +66,8 @@ def look(question: Any) -> dict[str, Any]:
 
 QUESTIONS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
     "look": look,
+    "view": _of_subject("boards", "viewed"),
+    "member": _of_subject("boards", "member_of"),
     "open": _of_subject("worlds", "opened"),
     "teach": _of_subject("lessons", "taught"),
     "frontier": _of_subject("lessons", "frontier_of"),

@@ -180,7 +180,7 @@ def _ground(entry: Any, place: str) -> Ground:
     name, weight, colour = entry
     return Ground(
         name=_text(name, f"{place} name"),
-        weight=_number(weight, f"{place} weight"),
+        weight=_number(weight, f"weight of {shown(name)}"),
         colour=whole_number(colour, f"{place} colour", 0, N_COLOURS - 1),
     )
 

@@ -63,6 +63,7 @@ class NeutralWorld:
             scene=scene,
             ground=scene.ground([box]),
             spot=None if state is None else scene.centre(state),
+            moves="",
             tokens=[(drawing, place) for drawing, place in placed if place is not None],
         )
 

@@ -37,9 +37,19 @@ export function lessons(panel, subject) {
       const told = await work(status, "Looking for the fewest demonstrations and their proof", update, "teach", { ...subject(), settings: wish });
       if (told && number === asked) show(told);
     } catch (error) {
-      if (number === asked) { status.textContent = error.message; status.classList.add("problem"); }
+      if (number === asked) fail(error.message);
     }
     if (number === asked) panel.dataset.answered = number;
+  }
+
+  // What cannot be taught has no verdict: the one of the world before goes.
+  function fail(words) {
+    answered = null;
+    verdict.textContent = "";
+    badges.replaceChildren();
+    parts.replaceChildren();
+    status.textContent = words;
+    status.classList.add("problem");
   }
 
   function show(told) {
@@ -58,5 +68,5 @@ export function lessons(panel, subject) {
     lesson(parts);
   }
 
-  return { update, told: () => answered, settings: wished };
+  return { update, fail, told: () => answered, settings: wished };
 }

@@ -12,6 +12,8 @@ import { grounds } from "./grounds.js";
 import { learner } from "./learner.js";
 import { lessons } from "./lessons.js";
 import { WALL, MOST_ROWS, cellWords, columnsOf, painted, resized, signAt, groundAt, wouldAdd } from "./painting.js";
+import { presets } from "./presets.js";
+import { situation } from "./situation.js";
 import { decode, encode, past } from "./state.js";
 import { tabs } from "./tabs.js";
 import { teacher } from "./teacher.js";
@@ -23,6 +25,7 @@ let seen = null, looked = null, revision = 0, adds = true, stroke = null, teachi
 const done = past(subject);
 
 const world = board(byId("board"), { touch, done: endStroke });
+const other = situation(world, { subject: () => subject, isSecret, open: openAsked, drawn: drawnOther });
 const kinds = grounds((painting, isDone) => change({ painting }, isDone, !isDone));
 const views = tabs(byId("tabs"), byId("panels"), showTools);
 const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
@@ -44,12 +47,16 @@ function isPainted() { return "painting" in subject; }
 // In a game the world is not painted.
 function canPaint(view) { return ["lesson", "cone", "enough"].includes(view); }
 
-function showTools(view) { byId("tools").hidden = !isPainted() || !canPaint(view); }
+function showTools(view) {
+  byId("tools").hidden = !isPainted() || !canPaint(view);
+  byId("tools").closest(".left").classList.toggle("playing", !canPaint(view));
+}
 
 function change(next, isDone = true, isSliding = false) {
   subject = next;
   if (isDone) { done.push(subject); keep(); }
   for (const game of Object.values(games)) game.forget?.();
+  if (!isPainted()) other.forget();
   show(isSliding);
 }
 
@@ -65,7 +72,8 @@ function show(isSliding = false) {
   byId("redo").disabled = !done.canRedo();
   showTools(views.chosen());
   byId("name").readOnly = !isPainted();
-  world.paintable(isPainted());
+  byId("situation").hidden = isPainted();
+  world.walk(null);
   if (isPainted()) showPainting(isSliding);
   else showOther();
   document.title = `${byId("name").value} · didact studio`;
@@ -80,6 +88,7 @@ function show(isSliding = false) {
 }
 
 function showPainting(isSliding) {
+  world.paintable(true);
   const painting = subject.painting;
   for (const [id, value] of Object.entries({
     name: painting.name, "n-rows": painting.rows.length, "n-columns": columnsOf(painting),
@@ -92,9 +101,21 @@ function showPainting(isSliding) {
 
 function showOther() {
   byId("name").value = subject.world ?? subject.task?.name ?? "a world";
-  world.picture("");
-  byId("key").textContent = "";
-  status.textContent = "This world is no plain grid: it cannot be painted, but taught.";
+  document.body.removeAttribute("style"); // colours of the last painting
+  status.textContent = "";
+  status.classList.remove("problem");
+  other.update();
+}
+
+// What a world that is not painted shows once its board has come.
+function drawnOther(told) {
+  if (isPainted()) return;
+  world.cells().forEach((cell) => { cell.style.background = ""; cell.title = ""; cell.dataset.mark = ""; });
+  if (told.error) { status.textContent = told.error; status.classList.add("problem"); return; }
+  if (isSecret()) byId("key").innerHTML = (told.rules ? `<p>${told.rules}</p>` : "") + told.legend;
+  else byId("key").textContent = [told.key, told.rules].filter(Boolean).join(" ");
+  status.textContent = told.rows ? "" : "This world has no map: it is taught by the names of its states.";
+  byId("board").dataset.view = told.at ?? "";
 }
 
 function describe() {
@@ -106,18 +127,20 @@ function describe() {
 
 // States of the world that a view speaks of are outlined; a game hides what is optimal.
 function mark(states) {
-  if (!isPainted()) return;
+  if (!isPainted() && states.length === 1) other.go(states[0]);
   const wanted = new Set(states.map(cellOf));
   world.cells().forEach((cell, i) => cell.classList.toggle("marked", wanted.has(i)));
+  if (states.length === 1) world.cell(cellOf(states[0]))?.scrollIntoView({ block: "nearest" });
 }
 
 function secret(on) {
   byId("board").classList.toggle("secret", on);
-  if (seen && isPainted()) draw(seen);
+  if (!isPainted()) other.update();
+  else if (seen) draw(seen);
   else describe();
 }
 
-const isSecret = () => byId("board").classList.contains("secret");
+function isSecret() { return byId("board").classList.contains("secret"); }
 
 // In a game the picture and its legend tell nothing of the reward.
 function showKey() {
@@ -126,12 +149,12 @@ function showKey() {
 }
 
 const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
-const cellOf = (state) => freeCells()[state];
-const stateOf = (cell) => freeCells().indexOf(cell);
+const cellOf = (state) => (isPainted() ? freeCells()[state] : other.cellOf(state));
+const stateOf = (cell) => (isPainted() ? freeCells().indexOf(cell) : other.stateOf(cell));
 
 // A stroke: the first cell decides whether marks are set or taken away.
 function touch(cell, isFirst) {
-  if (!canPaint(views.chosen())) return choose(cell, isFirst);
+  if (!isPainted() || !canPaint(views.chosen())) return choose(cell, isFirst);
   const brush = kinds.brush();
   if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
   const next = painted(subject.painting, cell, brush, adds);
@@ -148,7 +171,9 @@ function touch(cell, isFirst) {
 // While a game is open the world is not painted; the teacher chooses where to begin.
 function choose(cell, isFirst) {
   const state = stateOf(cell);
-  if (isFirst && state >= 0 && views.chosen() === "teacher") games.teacher.pick(state);
+  if (!isFirst || state < 0) return;
+  if (views.chosen() === "teacher") games.teacher.pick(state);
+  else if (!isPainted()) other.go(state);
 }
 
 function endStroke() {
@@ -171,6 +196,7 @@ const look = latest(async () => {
   } catch (error) {
     status.textContent = error.message;
     status.classList.add("problem");
+    lesson.fail(error.message);
     shown(number);
   }
 });
@@ -223,6 +249,7 @@ function restore(state) {
   subject = state;
   keep();
   for (const game of Object.values(games)) game.forget?.();
+  other.forget();
   show();
 }
 
@@ -263,19 +290,44 @@ byId("link").addEventListener("click", async (event) => {
 });
 
 const dialog = byId("open-dialog");
-byId("open").addEventListener("click", () => { byId("open-problem").textContent = ""; dialog.showModal(); });
+byId("open").addEventListener("click", () => { byId("open-problem").textContent = ""; byId("open-file").value = ""; dialog.showModal(); });
 byId("open-go").addEventListener("click", openWished);
+// What was given last wins: a name that is typed takes the file back.
+for (const id of ["open-name", "open-parameters"]) byId(id).addEventListener("input", () => { byId("open-file").value = ""; });
+
 async function openWished() {
   try {
-    const told = await work(byId("open-problem"), "Opening", openWished, "open", await wished());
-    if (!told) return;
-    dialog.close();
-    seen = looked = null;
-    change(told.subject);
+    await openAsked("open", await wished(), byId("open-problem"));
   } catch (error) {
     byId("open-problem").textContent = error.message;
+    byId("open-file").value = "";
   }
 }
+
+// Asks for a world and shows it.
+async function openAsked(kind, question, place = status) {
+  const told = await work(place, "Opening", () => openAsked(kind, question, place), kind, question);
+  if (!told) return;
+  dialog.close();
+  seen = looked = null;
+  change(told.subject);
+}
+
+presets((chosen) => { seen = looked = null; change(chosen); });
+
+// A cell that a text names is lit while the text is pointed at, focused or touched.
+const NAMED = /row (\d+), column (\d+)/;
+for (const kind of ["pointerover", "focusin", "click"]) {
+  byId("panels").addEventListener(kind, (event) => {
+    const text = event.target.closest("li, h3, legend, tr, label, summary, .now, .verdict, .status")?.textContent ?? "";
+    const [, row, column] = NAMED.exec(text) ?? [];
+    const columns = Number(getComputedStyle(byId("board")).getPropertyValue("--columns"));
+    world.light(row ? (row - 1) * columns + Number(column) - 1 : -1);
+  });
+}
+byId("panels").addEventListener("pointerleave", () => world.light(-1));
+// The agent of a demonstration walks on the board too.
+byId("panels").addEventListener("walk", (event) => { if (!byId("board").querySelector(".cells").hidden) world.walk(event.detail.agent); });
 
 async function wished() {
   const file = byId("open-file").files[0];

@@ -20,7 +20,7 @@ export function teacher(panel, desk) {
     told, meter,
     make("p", { className: "lead" }, "Choose a cell of the world: the teacher walks on from there, and the learner watches. Show as little as you can."),
     make("p", { className: "fields" }, make("label", { className: "field" }, "Steps", length),
-      make("label", { className: "field" }, "State", state), add, again),
+      make("label", { className: "field" }, "State number", state), add, again),
     problem, list, beside, make("h3", {}, "The most mistaken learner found that still fits"), mistaken, view,
   );
   const shown = rewards(view, () => update());

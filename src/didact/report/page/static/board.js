@@ -9,8 +9,17 @@ export function board(root, does) {
   picture.className = "picture";
   cells.className = "cells";
   cells.setAttribute("role", "grid");
-  root.replaceChildren(picture, cells);
-  let rows = 0, columns = 0, at = 0, painting = false;
+  const heads = ["rows", "columns"].map((side) => {
+    const head = document.createElement("div");
+    head.className = `heads ${side}`;
+    head.setAttribute("aria-hidden", "true");
+    return head;
+  });
+  const agent = document.createElement("div");
+  agent.className = "board-agent";
+  agent.hidden = true;
+  root.replaceChildren(...heads, picture, cells, agent);
+  let rows = 0, columns = 0, at = 0, painting = false, last = null;
 
   const all = () => [...cells.querySelectorAll(".cell")];
 
@@ -35,6 +44,11 @@ export function board(root, does) {
       lines.push(line);
     }
     cells.replaceChildren(...lines);
+    heads.forEach((head, i) => head.replaceChildren(...Array.from({ length: i ? columns : rows }, (_, n) => {
+      const number = document.createElement("span");
+      number.textContent = n + 1;
+      return number;
+    })));
     at = Math.min(at, rows * columns - 1);
     all()[at].tabIndex = 0;
   }
@@ -60,11 +74,21 @@ export function board(root, does) {
     return row >= 0 && row < rows && column >= 0 && column < columns ? row * columns + column : null;
   }
 
+  // The cells from one to another, without the first: a fast hand skips some between two events.
+  function between(from, to) {
+    const [row, column] = [Math.floor(from / columns), from % columns];
+    const [down, across] = [Math.floor(to / columns) - row, to % columns - column];
+    const steps = Math.max(Math.abs(down), Math.abs(across));
+    return Array.from({ length: steps }, (_, i) =>
+      (row + Math.round(down * (i + 1) / steps)) * columns + column + Math.round(across * (i + 1) / steps));
+  }
+
   cells.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     const cell = under(event);
     if (cell === null) return;
     painting = true;
+    last = cell;
     cells.setPointerCapture(event.pointerId);
     focus(cell);
     does.touch(cell, true);
@@ -72,7 +96,9 @@ export function board(root, does) {
   });
   cells.addEventListener("pointermove", (event) => {
     const cell = painting ? under(event) : null;
-    if (cell !== null) does.touch(cell, false);
+    if (cell === null || cell === last) return;
+    for (const each of between(last, cell)) does.touch(each, false);
+    last = cell;
   });
   for (const end of ["pointerup", "pointercancel"]) {
     cells.addEventListener(end, () => { if (painting) { painting = false; does.done(); } });
@@ -103,6 +129,16 @@ export function board(root, does) {
     cell: (i) => all()[i],
     cells: all,
     picture: (html) => { picture.innerHTML = html; },
-    paintable: (on) => { cells.hidden = !on; },
+    paintable: (on) => { cells.hidden = !on; heads.forEach((head) => { head.hidden = !on; }); },
+    // Lights one cell, or none.
+    light(i) { all().forEach((cell, each) => cell.classList.toggle("lit", each === i)); },
+    // Puts a walker where a step of a lesson is, in units of the picture; null takes it away.
+    walk(place) {
+      agent.hidden = !place;
+      if (!place) return;
+      const [x, y] = place.split(",").map(Number);
+      agent.style.left = `${100 * (x + AIR) / (columns * SIDE + 2 * AIR)}%`;
+      agent.style.top = `${100 * (y + AIR) / (rows * SIDE + 2 * AIR)}%`;
+    },
   };
 }

@@ -21,7 +21,7 @@ export function player(demo, steps = stepsIn(demo)) {
   const now = demo.querySelector(".now");
   const button = demo.querySelector("[data-do=play]");
   const last = steps.length - 1;
-  let at = 0, timer = null;
+  let at = 0, timer = null, begun = false;
 
   function show(wanted) {
     at = Math.max(0, Math.min(last, wanted));
@@ -40,6 +40,7 @@ export function player(demo, steps = stepsIn(demo)) {
       if (place) token.setAttribute("transform", "translate(" + place.replace(",", " ") + ")");
     }
     now.textContent = steps[at].say;
+    if (begun) demo.dispatchEvent(new CustomEvent("walk", { bubbles: true, detail: { agent: steps[at].places.agent ?? null } }));
     slider.value = at;
     slider.setAttribute("aria-valuetext", steps[at].say);
     demo.dispatchEvent(new CustomEvent("moved", { detail: at }));
@@ -85,5 +86,6 @@ export function player(demo, steps = stepsIn(demo)) {
   demo.classList.add("live");
   demo.querySelector(".controls").hidden = false;
   show(0);
+  begun = true;
   return { step };
 }

@@ -1,0 +1,166 @@
+"""A board for worlds that cannot be painted: their cells, what else their states say, a picture.
+
+The states of Taxi or MiniGrid share cells: beside the cell, a name says where the passenger is or
+what is carried. What it says besides the cell is its situation. Where all names say as many things,
+each can be chosen by itself, as Taxi's passenger and destination; else the whole situation is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from didact.errors import InvalidParameter
+from didact.inputs import whole_number
+from didact.mdp import Family, Task
+from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.naming import ENDED, action_words
+from didact.planning import Plan, solve
+from didact.report.page.neutral import neutral_world
+from didact.report.page.scene import WIDEST_CELL, Picture, Scene, scene_of, stub, view_of
+from didact.report.page.templates import render
+from didact.report.page.world import picture_key
+from didact.studio.worlds import opened
+
+CELL = re.compile(r"row \d{1,3}, column \d{1,3}(?:[;,] )?")
+MOST_PARTS = 3
+"""Things that can be chosen by themselves."""
+MOST_CELLS = 40
+"""Rows and columns of a board."""
+Situation = tuple[str, ...]
+
+
+def viewed(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The board of a world: cells and situations of its states, and its picture.
+
+    members: the names of a family's worlds, of which one is shown. at: the state in which what
+    moves is drawn. secret: nothing that is shown depends on the reward.
+    """
+    names, task = [], subject
+    if isinstance(subject, Family):
+        names = list(subject.names)
+        member = whole_number(question.get("member", 0), "member", 0, len(names) - 1)
+        task = subject[member]
+    assert isinstance(task, Task)
+    secret = question.get("secret", False) is True
+    at = question.get("at")
+    state = None if at is None else whole_number(at, "at", 0, task.mdp.n_states - 1)
+    hidden = neutral_world(task)
+    told: dict[str, Any] = {"members": names, "legend": hidden.legend, "rules": hidden.rules}
+    if hidden.scene is None or max(hidden.scene.rows, hidden.scene.columns) > MOST_CELLS:
+        return {**told, "rows": 0, "columns": 0, "parts": [], "states": [], "picture": None}
+    situations = _situations(task)
+    state = _first(task) if state is None else state
+    plan = None if secret else solve(task.mdp, task.true_weights, arithmetic="float")
+    scene = hidden.scene if plan is None else scene_of(task, plan)
+    assert scene is not None
+    alike = [s for s, each in enumerate(situations) if each == situations[state]]
+    return {
+        **told,
+        "rows": scene.rows,
+        "columns": scene.columns,
+        "parts": _options(situations),
+        "states": _places(task, scene, situations),
+        "at": state,
+        "picture": board_picture(task, scene, plan, state, alike),
+        "key": picture_key(task, scene, has_moves=plan is not None and any(scene.arrows)),
+        "best": {} if plan is None else _best(task, plan, alike),
+    }
+
+
+def member_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
+    """A member of a family as a world of its own."""
+    if not isinstance(subject, Family):
+        raise InvalidParameter("only a family has members; this is one world")
+    member = whole_number(question.get("member"), "member", 0, len(subject) - 1)
+    return opened(subject[member], {})
+
+
+def _first(task: Task) -> int:
+    """A state to begin with: a start where one can act."""
+    going = deciding_states(task.mdp)
+    starts = np.flatnonzero((task.mdp.start.floats > 0) & going)
+    found = starts if starts.size else np.flatnonzero(going)
+    return int(found[0]) if found.size else 0
+
+
+def _situations(task: Task) -> list[Situation]:
+    """What the name of each state says besides its cell."""
+    if task.layout is not None or task.mdp.state_names is None:
+        return [()] * task.mdp.n_states
+    rest = [CELL.sub("", name.removesuffix(ENDED), count=1) for name in task.mdp.state_names]
+    parts = [tuple(filter(None, text.split("; "))) for text in rest]
+    n = len(parts[0])
+    if n <= MOST_PARTS and all(len(each) == n for each in parts):
+        return parts
+    return [(text,) for text in rest]
+
+
+def _options(situations: Sequence[Situation]) -> list[list[str]]:
+    """For each thing that can be chosen the choices, in the order of the states."""
+    return [list(dict.fromkeys(column)) for column in zip(*situations, strict=True)]
+
+
+def _places(task: Task, scene: Scene, situations: Sequence[Situation]) -> list[list[Any]]:
+    """For each state its cell and its situation; an empty list where it never comes up or ends."""
+    idle = idle_states(task.mdp)
+    ended = task.mdp.terminal
+    apart = task.layout is not None
+    found: list[list[Any]] = []
+    for state, situation in enumerate(situations):
+        if idle[state] or (ended[state] and not apart):
+            found.append([])
+            continue
+        row, column = scene.cell(state)
+        found.append([row * scene.columns + column, *situation])
+    return found
+
+
+def _best(task: Task, plan: Plan, states: Sequence[int]) -> dict[str, list[str]]:
+    """The optimal actions of states, in words."""
+    return {
+        str(state): [action_words(task, action) for action in plan.optimal_actions(state)]
+        for state in states
+    }
+
+
+def situation_picture(task: Task, plan: Plan, state: int) -> str | None:
+    """What a plan does in the situation of a state; None where there is nothing to draw it by."""
+    scene = scene_of(task, plan)
+    if scene is None or max(scene.rows, scene.columns) > MOST_CELLS:
+        return None
+    situations = _situations(task)
+    alike = [s for s, each in enumerate(situations) if each == situations[state]]
+    return board_picture(task, scene, plan, state, alike)
+
+
+def board_picture(
+    task: Task, scene: Scene, plan: Plan | None, state: int, alike: Sequence[int]
+) -> str:
+    """The world as inline SVG: what moves as it is in a state, and a plan's moves in its situation.
+
+    alike: the states of that situation.
+    """
+    box = (0, 0, scene.rows, scene.columns)
+    told = f"{scene.rows} rows and {scene.columns} columns. Shown: {scene.in_words(state)}."
+    idle, moves = idle_states(task.mdp), ""
+    for each in alike if plan is not None else ():
+        if idle[each]:
+            continue
+        for action in plan.optimal_actions(each):  # type: ignore[union-attr]
+            direction = scene.arrows[action]
+            moves += "" if direction is None else stub(scene.centre(each), direction, 6.4)
+    placed = [(token.drawing, token.place(state)) for token in scene.tokens]
+    return render(
+        "neutral.html.jinja",
+        frame=Picture("board-picture", view_of(box), "The world", told, "scene",
+                      scene.columns * WIDEST_CELL),
+        scene=scene,
+        ground=scene.ground([box]),
+        spot=None,
+        moves=moves,
+        tokens=[(drawing, place) for drawing, place in placed if place is not None],
+    )  # fmt: skip
