@@ -180,7 +180,8 @@ def _words(value: Any) -> Iterator[str]:
             yield "*"
         given = parameter.default is not inspect.Parameter.empty
         value = parameter.default
-        text = value.__name__ if inspect.isfunction(value) else repr(value)  # no address in memory
+        text = value.__name__ if inspect.isfunction(value) else repr(value)
+        text = "not given" if type(value) is object else text  # no address in memory
         default = f"={text}" if given else ""
         yield marks.get(parameter.kind, "") + name + default
 

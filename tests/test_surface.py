@@ -95,6 +95,7 @@ PUBLIC = [
     "teach_within",
     "transfer",
 ]
+MODULES = ["errors", "learners", "paper", "plots", "studies", "worlds"]
 HEAVY = ["numpy", "scipy", "numba", "flint", "gymnasium", "click", "rich"]
 
 
@@ -145,7 +146,14 @@ def test_no_room_hides_a_public_name():
 def test_only_public_names_are_listed():
     import_module("didact.worlds")
     listed = [name for name in dir(didact) if not (name.startswith("__") and name.endswith("__"))]
-    assert listed == sorted(PUBLIC)
+    assert listed == sorted([*PUBLIC, *MODULES])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_with_public_names_are_attributes(name):
+    code = f"import didact; print(didact.{name}.__name__)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.stdout == f"didact.{name}\n"
 
 
 def test_an_unknown_name_is_an_attribute_error():

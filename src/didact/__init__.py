@@ -184,8 +184,14 @@ if TYPE_CHECKING:
     from didact.worlds import register_world as register_world
 
 
+_MODULES = ("errors", "learners", "paper", "plots", "studies", "worlds")
+"""Modules with public names of their own; they are attributes after `import didact`."""
+
+
 def __getattr__(name: str) -> Any:
     room = _ROOM_OF.get(name)
+    if name in _MODULES:
+        return import_module(f"didact.{name}")
     if room is None:
         raise AttributeError(f"module 'didact' has no attribute {name!r}")
     value = getattr(import_module(room), name)
@@ -195,4 +201,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = [name for name in globals() if name.startswith("__") and name.endswith("__")]
-    return sorted([*own, *__all__])
+    return sorted([*own, *__all__, *_MODULES])

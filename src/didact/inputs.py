@@ -97,10 +97,51 @@ def counted(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
+GUESSES = {
+    "alpha": ("confidence",),
+    "beta": ("confidence",),
+    "temperature": ("confidence",),
+    "inverse_temperature": ("confidence",),
+    "lambda": ("trust",),
+    "lambda_": ("trust",),
+    "lam": ("trust",),
+    "gamma": ("discount",),
+    "m": ("rollouts",),
+    "n_rollouts": ("rollouts",),
+    "n_trajectories": ("rollouts", "n"),
+    "h": ("horizon",),
+    "max_steps": ("horizon",),
+    "epsilon": ("loss", "threshold"),
+    "eps": ("loss", "threshold"),
+    "random_state": ("seed",),
+    "rng": ("seed",),
+    "n_jobs": ("jobs", "threads"),
+    "algorithm": ("teacher", "learner", "strategy"),
+    "method": ("teacher", "learner", "strategy"),
+}
+"""Names that other libraries and the paper's letters suggest, and the names that are meant."""
+
+ELSEWHERE = {
+    "discount": "the discount (the paper's gamma) belongs to the world: give it to make or MDP",
+    "loss": "for a bound on the loss (the paper's epsilon) use teach_within(task, loss)",
+    "trust": "trust (the paper's lambda) is for the learner bio-irl",
+    "confidence": "confidence (the paper's alpha) is for learners",
+    "horizon": "horizon (the paper's H) is for teachers and for the learner bio-irl",
+    "rollouts": "rollouts (the paper's m) is for teachers",
+    "jobs": "jobs is for run_study",
+}
+"""Where a name that is meant belongs, for calls that do not take it."""
+
+
 def nearest_spelling(word: Any, known: Iterable[str]) -> str:
-    """ " (did you mean 'size'?)" when a known word is near, else nothing."""
-    text = word if isinstance(word, str) else ""
-    near = difflib.get_close_matches(text, list(known), n=1, cutoff=0.5)
+    """ " (did you mean 'size'?)" when a known word is near or is meant, else nothing."""
+    text, names = word if isinstance(word, str) else "", list(known)
+    meant = GUESSES.get(text.lower(), ())
+    same = [name for name in names if name.lower() == text.lower()]
+    near = [name for name in meant if name in names] or same
+    if not near and meant and meant[0] in ELSEWHERE:
+        return f" ({ELSEWHERE[meant[0]]})"
+    near = near or difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -94,7 +94,7 @@ class Registry(Generic[Thing]):
     built_in: things, or texts "module:name", by name. accept(name, given): what is kept of a thing,
     or a refusal; by default any function as it is. options(thing): what it takes by name; by
     default all parameters but two. option: what one of them is called. also: names that stand for
-    several things, for messages.
+    several things, for messages. shared: options of the verb, which every thing of the kind takes.
     """
 
     def __init__(
@@ -107,10 +107,11 @@ class Registry(Generic[Thing]):
         options: Callable[[Any], Options] = _after_two,
         option: str = "option",
         also: Sequence[str] = (),
+        shared: Sequence[str] = (),
     ):
         self.kind, self.group, self.option = kind, group, option
         self.built_in = dict(built_in)
-        self.also = also
+        self.also, self.shared = also, tuple(shared)
         self._accept = accept or self._as_function
         self._options = options
         self._loaded: dict[str, Thing] = {}
@@ -150,18 +151,28 @@ class Registry(Generic[Thing]):
 
         given: the names of the options for it, where they are to be checked.
         """
-        if not self._has(name):
-            self._see_packages()
-        if not self._has(name):
-            known = (*self.names(), *self.also)
-            raise InvalidParameter(
-                f"no {self.kind} is called {shown(name)}{nearest_spelling(name, known)}; "
-                f"there are {', '.join(known)}"
-            )
+        name = self.name_of(name)
         found = self._added[name] if name in self._added else self._load(name)
         if given is not None:
             self._require_options(name, self._options_of(name, found), tuple(given))
         return found
+
+    def name_of(self, name: str) -> str:
+        """The name as it is registered: 'BIO_IRL' is 'bio-irl'; refused where there is none."""
+        if not self._has(name):
+            self._see_packages()
+        if self._has(name):
+            return name
+        known = (*self.names(), *self.also)
+        if isinstance(name, str):
+            plain = name.casefold().replace("_", "-").replace(" ", "-")
+            same = [other for other in self.names() if other.casefold() == plain]
+            if len(same) == 1:
+                return same[0]
+        raise InvalidParameter(
+            f"no {self.kind} is called {shown(name)}{nearest_spelling(name, known)}; "
+            f"there are {', '.join(known)}"
+        )
 
     def names(self) -> tuple[str, ...]:
         """Every name: the built-in ones in their order, then the others as they were added."""
@@ -178,6 +189,7 @@ class Registry(Generic[Thing]):
 
     def running(self, name: str) -> AbstractContextManager[None]:
         """Tell the failure of a thing in one line; that of a built-in one is a bug and stays."""
+        name = self.name_of(name)
         return nullcontext() if name in self.built_in else own_code(f"{self.kind} {name!r}")
 
     def _options_of(self, name: str, found: Thing) -> Options:
@@ -195,7 +207,7 @@ class Registry(Generic[Thing]):
             if option not in options.defaults and not options.open_ended:
                 raise InvalidParameter(
                     f"{self.kind} {name!r} has no {self.option} {shown(option)}"
-                    f"{nearest_spelling(option, options.defaults)}; "
+                    f"{nearest_spelling(option, (*options.defaults, *self.shared))}; "
                     f"it takes {', '.join(options.defaults) or 'none'}"
                 )
         for option, default in options.defaults.items():

@@ -79,7 +79,7 @@ def trajectories(task: Task) -> list[list[tuple[int, int]]]:
     plan = solve(task.mdp, task.true_weights)
     starts = np.flatnonzero((task.mdp.start.floats > 0) & ~task.mdp.terminal)[:3].tolist()
     return [
-        list(rollout(task.mdp, plan, horizon=4, rng=np.random.default_rng(s), start=s))
+        list(rollout(task.mdp, plan, horizon=4, seed=np.random.default_rng(s), start=s))
         for s in starts
     ]
 

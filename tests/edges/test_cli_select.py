@@ -82,7 +82,7 @@ def test_parts_of_one_long_episode_are_written_as_demonstrations(didact, tmp_pat
     """Somebody wanders for 200 steps: what is right of it is chosen, in several parts."""
     task = make("random-grid", size=6, n_features=5, seed=2)
     anything = np.full((36, 4), 0.25)
-    walk = rollout(task.mdp, anything, horizon=200, rng=np.random.default_rng(1))
+    walk = rollout(task.mdp, anything, horizon=200, seed=np.random.default_rng(1))
     save_recording(Recording((walk,), task=task), tmp_path / "walk.jsonl")
     answer = didact("select", "walk.jsonl", "--out", "right.csv", "--json")
     document = json.loads(answer.out)

@@ -230,7 +230,7 @@ TAKE_NUMBERS = {
     ),
     "rollout": (
         PROBABILITIES, lambda v: didact.rollout(
-            model(), v, horizon=9, rng=np.random.default_rng(5), start=0
+            model(), v, horizon=9, seed=np.random.default_rng(5), start=0
         ),
     ),
     "risk(weights)": (WEIGHTS, lambda v: vars(belief().risk(v))),

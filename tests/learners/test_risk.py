@@ -447,7 +447,7 @@ def test_weights_too_large_for_values_are_refused():
 def test_fit_is_what_brute_force_says_of_the_weights(task, seed):
     mdp, rng = task.mdp, np.random.default_rng(seed)
     anything = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
-    shown = tuple(rollout(mdp, anything, horizon=4, rng=rng) for _ in range(3))
+    shown = tuple(rollout(mdp, anything, horizon=4, seed=rng) for _ in range(3))
     weights = [Fraction(int(n), 4) for n in rng.integers(-8, 9, mdp.n_features)]
     q, best = optimal_sets(Plain(mdp), weights)
     belief = point_belief(mdp, "own", shown, np.array([float(w) for w in weights]), confidence=3.0)

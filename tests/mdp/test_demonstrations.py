@@ -95,7 +95,7 @@ def test_bad_pairs_are_refused_in_one_line(pairs: Any, place: str, value: str) -
         (None, "demonstrations", "None"),
         ("[[0, 1]]", "demonstrations", "'[[0, 1]]'"),
         ({"a": 1}, "demonstrations", "{'a': 1}"),
-        (Demonstration([(0, 1)]), "demonstration 1: step 1", "0"),
+        (Demonstration([(0, 1)]), "demonstrations", "Wrap it in a list"),
     ],
     ids=shown,
 )

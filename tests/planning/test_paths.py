@@ -46,9 +46,9 @@ def test_optimal_reach_is_inside_any_reach():
 def test_rollouts_follow_the_model_and_stop_at_the_end():
     task = make("six-cell")
     plan = solve(task.mdp, task.true_weights)
-    path = rollout(task.mdp, plan, horizon=50, rng=np.random.default_rng(0), start=2)
+    path = rollout(task.mdp, plan, horizon=50, seed=np.random.default_rng(0), start=2)
     assert path.pairs == ((2, 1), (5, 2), (4, 2), (3, 0))
-    assert len(rollout(task.mdp, plan, horizon=2, rng=np.random.default_rng(0), start=2)) == 2
+    assert len(rollout(task.mdp, plan, horizon=2, seed=np.random.default_rng(0), start=2)) == 2
 
 
 def test_rollout_frequencies_are_the_policys():
@@ -71,4 +71,4 @@ def test_rollout_frequencies_are_the_policys():
 def test_bad_rollouts_are_refused(arguments):
     task = make("six-cell")
     with pytest.raises(InvalidInput):
-        rollout(task.mdp, task.weights, rng=np.random.default_rng(0), **arguments)
+        rollout(task.mdp, task.weights, seed=np.random.default_rng(0), **arguments)

@@ -115,7 +115,7 @@ def test_a_teacher_walks_on_as_rollouts_do():
     plan = solve(TASK.mdp, TASK.true_weights)
     told = rolled(TASK, {"state": 5, "length": 7})["demonstration"]
     rng = np.random.default_rng(1)
-    walk = rollout(TASK.mdp, plan.optimal.argmax(axis=1), horizon=7, rng=rng, start=5)
+    walk = rollout(TASK.mdp, plan.optimal.argmax(axis=1), horizon=7, seed=rng, start=5)
     assert told == [list(pair) for pair in walk]
 
 

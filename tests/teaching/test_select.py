@@ -28,7 +28,7 @@ def recorded(task, seed, n, length=3, astray=0.3):
         strays = rng.random() < astray
         policy = np.ones_like(optimal) if strays else np.where(mdp.terminal[:, None], True, optimal)
         policy = policy / policy.sum(axis=1, keepdims=True)
-        shown.append(rollout(mdp, policy, horizon=int(rng.integers(1, length + 1)), rng=rng))
+        shown.append(rollout(mdp, policy, horizon=int(rng.integers(1, length + 1)), seed=rng))
     return shown
 
 

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from didact.active.oracles import Answer, Question, answered, optimal_oracle
 from didact.active.run import Run, Step
 from didact.active.situation import Situation, draws_for_tables
-from didact.active.strategies import Query, find_strategy, next_query
+from didact.active.strategies import Query, find_strategy, next_query, strategy_name
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed
 from didact.inputs import entries, flag, is_number, is_whole, plain, shown, whole_number
 from didact.learners.belief import Belief
-from didact.learners.learn import find_learner, learn
+from didact.learners.learn import find_learner, learn, learner_name
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
 from didact.mdp import MDP, Comparison, Demonstration, Task, as_task
 from didact.mdp.items import Item
@@ -39,6 +39,7 @@ from didact.planning import evaluate, reachable_states, solve
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.covers.problem import Elements, cover_elements
+from didact.worlds.opening import named_world
 
 LEVEL, DELTA = 0.95, 0.05
 """Steps tell the 0.95 value at risk, and a bound on it that holds with probability 0.95."""
@@ -126,7 +127,9 @@ def ask(
 
     level: of the value at risk; 0.95 by default.
     """
+    task = named_world(task)
     options = dict(strategy_options or {})
+    strategy, learner = strategy_name(strategy), learner_name(learner)
     find_strategy(strategy, options)
     find_learner(learner, learner_options)
     chosen = AskSettings() if settings is None else settings

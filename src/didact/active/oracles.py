@@ -82,7 +82,7 @@ def policy_oracle(mdp: MDP, policy: Any) -> Answer:
                 "optimal_oracle, softmax_oracle or a function of your own"
             )
         return rollout(
-            mdp, policy, horizon=question.horizon, rng=question.rng, start=question.state
+            mdp, policy, horizon=question.horizon, seed=question.rng, start=question.state
         )
 
     return answer

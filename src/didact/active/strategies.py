@@ -180,6 +180,11 @@ def strategies() -> Mapping[str, Strategy]:
     return _strategies.everything()
 
 
+def strategy_name(name: str) -> str:
+    """The name of a strategy as it is registered: 'Max-VaR' is 'max-var'."""
+    return _strategies.name_of(name)
+
+
 def find_strategy(name: str, options: Iterable[str] | None = None) -> Strategy:
     """The strategy of that name; options: the names of those given, if they are to be checked."""
     return _strategies.find(name, options)

@@ -61,6 +61,7 @@ from didact.planning.batch import action_values_of, value_reach
 from didact.planning.kernels import UNIT
 from didact.planning.policies import answered_row, asking
 from didact.planning.solve import Arithmetic, Plan
+from didact.worlds.opening import named_world
 
 RIGHT = {
     "reachable": "the agent never takes an action that is not best, in any state that the start "
@@ -106,6 +107,7 @@ def audit(
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     bec: the class, when it is at hand; it then decides scope and arithmetic.
     """
+    task = named_world(task)
     cost = _as_cost(within)
     if loss is not None and cost:
         raise InvalidParameter("give within, for each action, or loss, for all of them; not both")

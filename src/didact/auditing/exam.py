@@ -38,6 +38,7 @@ from didact.mdp.showing import in_notebook, write_page
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.lesson import FEWEST, checked_line
+from didact.worlds.opening import named_world
 
 EXAM_FORMAT = "didact.exam/1"
 
@@ -248,6 +249,7 @@ def exam(
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     bec: the class, when it is at hand; it then decides scope and arithmetic.
     """
+    task = named_world(task)
     choice(ask, "ask", get_args(Ask))
     flag(closed, "closed")
     if bec is not None:

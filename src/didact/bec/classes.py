@@ -71,6 +71,7 @@ from didact.planning.exact import (
 from didact.planning.kernels import actions_by_state
 from didact.planning.solve import Arithmetic, is_exact_affordable
 from didact.stages import stage
+from didact.worlds.opening import named_world
 
 log = logging.getLogger("didact")
 
@@ -288,6 +289,7 @@ def equivalence_class(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
     plan: the task's own solution, when it is at hand already; none for a family.
     """
+    task = named_world(task)
     is_family = isinstance(task, Family)
     tasks = task.members if isinstance(task, Family) else (as_task(task),)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))

@@ -22,6 +22,7 @@ from didact.mdp import MDP, Task
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
 from didact.registry import Registry
+from didact.worlds.opening import named_world
 
 Learner = Callable[..., Any]
 Function = TypeVar("Function", bound=Learner)
@@ -39,7 +40,9 @@ BUILT_IN = {
 WITH_FEEDBACK = ("birl", "ml-irl", "max-entropy")
 """Built-in learners that read answers; one of your own says so by `takes_feedback = True`."""
 
-_learners: Registry[Learner] = Registry("learner", ENTRY_POINTS, BUILT_IN)
+_learners: Registry[Learner] = Registry(
+    "learner", ENTRY_POINTS, BUILT_IN, shared=("learner", "preset", "seed")
+)
 
 
 def register_learner(name: str) -> Callable[[Function], Function]:
@@ -141,11 +144,13 @@ def learn(
     penalty: of F(w) - penalty/2 |w|^2, a Gaussian prior of variance 1/penalty; 0 by default.
     most_norm: the largest |w| allowed; 100 by default.
     """
+    mdp = named_world(mdp)
     if isinstance(mdp, Observed):
         if preset is not None:
             raise InvalidParameter("preset is for tasks; leave it out for a policy in a simulator")
         find_learner("birl", options)
         return learn_from_clips(mdp, demonstrations, learner=learner, seed=seed, **options)
+    learner = _learners.name_of(learner)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
     options = preset_options(preset, learner, evidence.mdp.n_features, options)
@@ -168,6 +173,11 @@ def learn(
 
 def _takes_feedback(name: str, method: Learner) -> bool:
     return name in WITH_FEEDBACK or bool(getattr(method, "takes_feedback", False))
+
+
+def learner_name(name: str) -> str:
+    """The name of a learner as it is registered: 'BIRL' is 'birl'."""
+    return _learners.name_of(name)
 
 
 def find_learner(name: str, options: Iterable[str] | None = None) -> Learner:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidModel
-from didact.inputs import plain_array, shown
+from didact.inputs import is_whole, plain_array, shown
 from didact.mdp.model import MDP
 from didact.mdp.naming import numbered_state, pair_words, step_words
 from didact.mdp.observations import (
@@ -139,8 +139,13 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
     where: an MDP, or a task, which knows what its environment's observations mean.
     """
     mdp, observations = as_mdp(where), where.observations if isinstance(where, Task) else None
-    checked = []
-    for i, entry in enumerate(_entries(given, "demonstrations must be a list")):
+    checked, listed = [], _entries(given, "demonstrations must be a list")
+    if listed and all(_is_pair(entry) for entry in listed):
+        raise InvalidModel(
+            "demonstrations must be a list of trajectories, each a list of (state, action); this "
+            "is one trajectory. Wrap it in a list: [[(state, action), ...]]"
+        )
+    for i, entry in enumerate(listed):
         demonstration = _as_demonstration(entry, mdp, observations, f"demonstration {i + 1}")
         if demonstration.member is not None:
             raise InvalidModel(
@@ -159,6 +164,11 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
         _require_possible(demonstration, where, i)
         checked.append(demonstration)
     return tuple(checked)
+
+
+def _is_pair(entry: Any) -> bool:
+    """Whether this is one state-action pair (two numbers) where a trajectory should be."""
+    return isinstance(entry, tuple | list) and len(entry) == 2 and all(map(is_whole, entry))
 
 
 def _as_demonstration(

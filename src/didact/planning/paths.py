@@ -17,6 +17,7 @@ from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats, Numbers
 from didact.planning.kernels import Model, model_of
 from didact.planning.policies import as_policy
+from didact.random import Seed, as_generator
 
 Mask = NDArray[np.bool_]
 
@@ -156,7 +157,7 @@ def rollout(
     policy: Any,
     *,
     horizon: int,
-    rng: np.random.Generator,
+    seed: Seed = 0,
     start: int | None = None,
 ) -> Demonstration:
     """The (state, action) pairs of at most `horizon` steps, from `start` or a sampled start.
@@ -164,9 +165,10 @@ def rollout(
     mdp: the model to walk in.
     policy: in any form that `evaluate` takes.
     horizon: the most steps; a terminal state ends the walk before.
-    rng: the generator that draws actions and next states.
+    seed: of actions and next states: None, a whole number, or a generator.
     start: the first state; None draws it from the start distribution.
     """
+    rng = as_generator(seed, "rollout")
     return rollouts(mdp, policy, horizon=horizon, rng=rng, starts=[start])[0]
 
 

@@ -24,7 +24,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import NotConverged
+from didact.errors import InvalidParameter, NotConverged
 from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights, idle_states
@@ -154,6 +154,8 @@ def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "aut
     if weights is None and isinstance(mdp, Task):
         weights = mdp.true_weights
     mdp = as_mdp(mdp)
+    if weights is None:
+        raise InvalidParameter("solve(mdp, weights) needs the argument weights; a Task has its own")
     given = as_weights(weights, mdp.n_features)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     found = plan_in_floats(mdp, *reward_table(mdp, given.floats))

@@ -314,7 +314,7 @@ def rolled(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
         raise InvalidParameter("a demonstration must start where the episode does not end")
     plan = solve(task.mdp, task.true_weights)
     best = plan.optimal.argmax(axis=1)
-    found = rollout(task.mdp, best, horizon=length, rng=np.random.default_rng(0), start=state)
+    found = rollout(task.mdp, best, horizon=length, seed=np.random.default_rng(0), start=state)
     words = f"{counted(len(found), 'step')} from state {state}"
     return {"demonstration": [list(pair) for pair in found], "words": words}
 

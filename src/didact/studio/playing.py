@@ -108,7 +108,7 @@ def random_lesson(task: Task, shown: Sequence[Demonstration], seed: int) -> list
     best = plan.optimal.argmax(axis=1)
     states = askable_states(task)
     return [
-        rollout(task.mdp, best, horizon=len(each), rng=rng, start=int(rng.choice(states)))
+        rollout(task.mdp, best, horizon=len(each), seed=rng, start=int(rng.choice(states)))
         for each in shown
     ]
 

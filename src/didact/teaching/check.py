@@ -63,6 +63,7 @@ from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
 from didact.teaching.trim import all_closed
 from didact.teaching.witness import judge
+from didact.worlds.opening import named_world
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +165,7 @@ def check(
     arithmetic: 'exact', with a proof; 'float'; or 'auto', exact while that is affordable.
     bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
+    task = named_world(task)
     require_class(task, bec)
     items = given_feedback(demonstrations, task)
     if items is not None:

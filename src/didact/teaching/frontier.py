@@ -26,6 +26,7 @@ from didact.teaching.loss.good_enough import Pool, as_goal, read_loss
 from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.teach import lesson_within, teach
+from didact.worlds.opening import named_world
 
 NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
@@ -156,6 +157,7 @@ def frontier(
     progress: is told each bound before its lesson is looked for.
     settings: of `teach`, as horizon, cost and starts.
     """
+    task = named_world(task)
     require_class(task, bec)
     if isinstance(losses, str) or not losses:
         raise InvalidParameter(f"losses must be a list of bounds; it is {losses!r}")

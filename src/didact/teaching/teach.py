@@ -58,8 +58,9 @@ from didact.teaching.loss.good_enough import (
     once_closed,
     planners_keep_to,
 )
-from didact.teaching.teachers import chosen_picks, find_teacher, picked_by
+from didact.teaching.teachers import chosen_picks, find_teacher, picked_by, teacher_name
 from didact.teaching.trim import with_beginnings
+from didact.worlds.opening import named_world
 
 
 @overload
@@ -146,10 +147,12 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
+    task = named_world(task)
     if isinstance(task, Observed):
         return _teach_observed(task, locals())
     if "demonstrations" in options:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
+    teacher = teacher_name(teacher)
     scope, options = _preset(options.pop("preset", None), scope, options)
     settings = TeachSettings.of(
         options,
@@ -216,6 +219,8 @@ def teach_within(
     options: `scope`, `arithmetic`, `member_cost`, `closed`, `rollouts`, `min_probability`, `trim`
         and `order` as in `teach`; here the usual order is 'loss'.
     """
+    task = named_world(task)
+    teacher = teacher_name(teacher)
     goal = as_goal(loss, learner, teacher)
     settings = TeachSettings.of(
         options,
@@ -268,6 +273,7 @@ def teach_mixed(
     options: `rollouts`, `min_probability` and `seed` as in `teach`; `time_limit`, seconds for the
         cheapest mix, after which it is the best one known.
     """
+    task = named_world(task)
     kinds = as_kinds(feedback)
     prices = kind_costs("demonstrations" if cost is None else cost, kinds)
     least = as_margin(over_teach, margin, kinds)

@@ -175,7 +175,18 @@ BUILT_IN: dict[str, Teacher] = {
 DRAW_NOTHING = ("scot", "scot-redundant", "exact")
 """Teachers for whom no generator is made, which takes as long as much of their work."""
 
-_teachers: Registry[Teacher] = Registry("teacher", ENTRY_POINTS, BUILT_IN)
+SHARED = (
+    *("horizon", "starts", "cost", "member_cost", "scope", "arithmetic", "budget", "closed"),
+    *("seed", "rollouts", "min_probability", "deterministic", "preset", "trim", "order"),
+)
+"""Options of `teach` itself, for hints where a name is misspelt."""
+
+_teachers: Registry[Teacher] = Registry("teacher", ENTRY_POINTS, BUILT_IN, shared=SHARED)
+
+
+def teacher_name(name: str) -> str:
+    """The name of a teacher as it is registered: 'SCOT' is 'scot'."""
+    return _teachers.name_of(name)
 
 
 def register_teacher(name: str) -> Callable[[Function], Function]:

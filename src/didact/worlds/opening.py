@@ -246,6 +246,11 @@ MAX_MEMBERS = 1_000_000
 _LAKE = "FrozenLake"
 
 
+def named_world(source: Any) -> Any:
+    """The task that a text names, as `make` does; anything else as it is."""
+    return make(source) if isinstance(source, str) else source
+
+
 @overload
 def make(source: list[Any] | tuple[Any, ...], /, **parameters: Any) -> Family: ...
 

@@ -392,7 +392,7 @@ def whole_episodes(seed):
     mdp = MDP(moves, features, float(rng.choice([0.5, 0.9, 0.95])), terminal=[n - 1])
     policy = rng.dirichlet(np.ones(n_actions) * rng.choice([0.3, 1.0]), size=n)
     shown = [
-        rollout(mdp, policy, horizon=1000, rng=rng, start=int(rng.integers(0, n - 1)))
+        rollout(mdp, policy, horizon=1000, seed=rng, start=int(rng.integers(0, n - 1)))
         for _ in range(int(rng.integers(1, 12)))
     ]
     return mdp, shown, rng

@@ -91,7 +91,7 @@ def any_demonstrator(seed):
     mdp = task.mdp
     policy = rng.dirichlet(np.ones(mdp.n_actions) * rng.choice([0.2, 1.0]), size=mdp.n_states)
     shown = [
-        rollout(mdp, policy, horizon=int(rng.integers(1, 5)), rng=rng)
+        rollout(mdp, policy, horizon=int(rng.integers(1, 5)), seed=rng)
         for _ in range(int(rng.integers(1, 9)))
     ]
     return task, shown, float(rng.choice([1.0, 5.0, 20.0, 100.0])), rng

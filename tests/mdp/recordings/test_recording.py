@@ -108,7 +108,7 @@ def test_steps_follow_the_model_and_their_rewards_sum_to_the_return(task, seed):
     rng = np.random.default_rng(seed)
     mdp = task.mdp
     policy = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
-    shown = rollout(mdp, policy, horizon=4, rng=rng)
+    shown = rollout(mdp, policy, horizon=4, seed=rng)
     steps = steps_of(task, shown)
     assert list(zip(steps.states[:-1].tolist(), steps.actions.tolist(), strict=True)) == list(shown)
     moves = mdp.transitions.matrix().toarray()

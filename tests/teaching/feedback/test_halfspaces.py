@@ -27,7 +27,7 @@ def recorded(task, rng, n):
     """Episodes in which each step is planted at random, right or wrong, and whether it is wrong."""
     mdp, q = task.mdp, values_by_brute_force(task)
     anything = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
-    shown = [rollout(mdp, anything, horizon=int(rng.integers(1, 7)), rng=rng) for _ in range(n)]
+    shown = [rollout(mdp, anything, horizon=int(rng.integers(1, 7)), seed=rng) for _ in range(n)]
     return shown, {
         (i, step): max(q[s]) - q[s][a]
         for i, demonstration in enumerate(shown)

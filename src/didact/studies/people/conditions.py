@@ -110,7 +110,7 @@ def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demon
     task = members_of(subject)[member]
     best = solve(task.mdp, task.true_weights).optimal.argmax(axis=1)
     rng = stream(seed, "walk", *start)
-    walk = rollout(task.mdp, best, horizon=length, rng=rng, start=state)
+    walk = rollout(task.mdp, best, horizon=length, seed=rng, start=state)
     return Demonstration(walk, member if isinstance(subject, Family) else None)
 
 
