@@ -13,8 +13,8 @@ from didact.bec.classes import shown_pairs
 from didact.numerics.exact import Floats
 from didact.planning.batch import Losses
 from didact.teaching.loss.cells import PolicyCells
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
+from didact.teaching.loss.space import weight_space
 
 REWARDS = 500
 
@@ -48,7 +48,7 @@ def report() -> None:
 def rewards() -> Iterator[list[str]]:
     for name, slip in (("9x9, k = 8", "0"), ("9x9, k = 8, slippery", "0.2")):
         bec = didact.equivalence_class(didact.make("random-grid", size=9, seed=0, slip=slip))
-        losses = fan_of(bec).losses
+        losses = weight_space(bec).losses
         drawn = np.random.default_rng(0).normal(size=(REWARDS, 8))
         losses.of(drawn)
         yield [name, readable(min(_seconds(losses, drawn) for _ in range(8)) / REWARDS)]
@@ -66,7 +66,7 @@ def cells() -> Iterator[list[str]]:
         bec = didact.equivalence_class(task)
         lesson = didact.teach(task, bec=bec, teacher="exact", horizon=1, order="loss")
         pairs = shown_pairs(bec.parts, lesson.demonstrations[:shown])
-        region = region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(pairs)])
+        region = region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(pairs)])
         began = time.process_time()
         found = worst_cell(region, most_cells=3000)
         taken = time.process_time() - began
@@ -77,13 +77,13 @@ def cells() -> Iterator[list[str]]:
 def charts() -> Iterator[list[str]]:
     for size, k, slip in ((5, 3, "0"), (4, 4, "0"), (5, 4, "0"), (4, 4, "0.2"), (6, 5, "0")):
         task = didact.make("random-grid", size=size, n_features=k, seed=0, slip=slip)
-        chart = PolicyCells(fan_of(didact.equivalence_class(task)))
+        chart = PolicyCells(weight_space(didact.equivalence_class(task)))
         began = time.process_time()
         is_sure = chart.finish()
         taken = readable(time.process_time() - began)
         name = f"{size}x{size}, k = {k}, slip {slip}"
         sure = "yes" if is_sure else "no"
-        yield [name, str(chart.fan.dimension), str(len(chart.cells)), sure, taken]
+        yield [name, str(chart.space.dimension), str(len(chart.cells)), sure, taken]
 
 
 def frontiers() -> Iterator[list[str]]:

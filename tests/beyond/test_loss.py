@@ -10,15 +10,15 @@ from didact.bec.classes import shown_pairs
 from didact.planning import evaluate, solve
 from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
+from didact.teaching.loss.space import weight_space
 
 
 def region_of_pairs(task, pairs):
     bec = didact.equivalence_class(task)
     shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
     rows = bec.rows.normals[bec.rows.stated_by(shown)]
-    return region_of(fan_of(bec), rows)
+    return region_of(weight_space(bec), rows)
 
 
 def leak():
@@ -51,7 +51,7 @@ def test_extreme_rays_do_not_suffice():
         if sizes[-1] > 1e-9:
             sides = (across[-1], -across[-1])
             rays += [ray for ray in sides if (region.facets @ ray).min() > -1e-9]
-    at_rays = region.fan.losses.of(np.array(rays) @ region.basis).losses.max()
+    at_rays = region.space.losses.of(np.array(rays) @ region.basis).losses.max()
     found = worst_cell(region)
     assert found.is_proved
     assert at_rays < 0.1 * found.worst.loss
@@ -62,7 +62,7 @@ def test_no_violation_in_many_draws_bounds_nothing():
     exact = didact.teach(task, teacher="exact", horizon=1)
     region = region_of_pairs(task, [d.pairs[0] for d in exact.demonstrations[:8]])
     draws = np.random.default_rng(0).standard_normal((3000, len(region.inside)))
-    sampled = region.fan.losses.of(region.onto_boundary(draws) @ region.basis).losses.max()
+    sampled = region.space.losses.of(region.onto_boundary(draws) @ region.basis).losses.max()
     found = worst_cell(region)
     assert found.is_proved
     assert found.worst.loss > 10 * sampled
@@ -82,12 +82,12 @@ def test_a_lesson_for_half_spaces_need_not_serve_who_plans():
 @pytest.mark.parametrize("seed", range(4))
 def test_losses_never_rise_towards_the_truth_and_fall_with_more_shown(seed):
     task = didact.make("random-grid", size=5, n_features=4, seed=seed)
-    fan = fan_of(didact.equivalence_class(task))
+    space = weight_space(didact.equivalence_class(task))
     drawn = np.random.default_rng(seed).standard_normal((300, 4))
-    drawn = (drawn @ fan.basis.T) @ fan.basis
-    along = [fan.losses.of(drawn + step * fan.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
+    drawn = (drawn @ space.basis.T) @ space.basis
+    along = [space.losses.of(drawn + step * space.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
     assert (np.diff(along, axis=0) <= 1e-9).all()
-    optimal = [tuple(pair) for pair in np.argwhere(fan.bec.plan.optimal).tolist()]
+    optimal = [tuple(pair) for pair in np.argwhere(space.bec.plan.optimal).tolist()]
     worst = [worst_cell(region_of_pairs(task, optimal[:n])).worst for n in (1, 3, 9, len(optimal))]
     losses = [0.0 if cell is None else cell.loss for cell in worst]
     assert losses == sorted(losses, reverse=True)
@@ -158,17 +158,17 @@ def test_four_steps_that_a_weak_search_accepts_are_rejected():
     """Random rewards on the boundary of these steps lose less than 5%."""
     task = didact.make("random-grid", size=9, seed=4)
     region = region_of_pairs(task, [(5, 3), (14, 2), (23, 1), (29, 1)])
-    bound = 0.05 * region.fan.spread
+    bound = 0.05 * region.space.spread
     draws = np.random.default_rng(4).standard_normal((1000, len(region.inside)))
-    drawn = region.fan.losses.of(region.onto_boundary(draws) @ region.basis).losses
+    drawn = region.space.losses.of(region.onto_boundary(draws) @ region.basis).losses
     assert drawn.max() < bound
-    found = worst_cell(region, 0.8 * region.fan.spread, most_cells=4000)
-    assert found.worst.loss > 0.8 * region.fan.spread
+    found = worst_cell(region, 0.8 * region.space.spread, most_cells=4000)
+    assert found.worst.loss > 0.8 * region.space.spread
     weights = found.worst.weights
     assert (region.facets @ (region.basis @ weights)).min() > -1e-9
-    bec = region.fan.bec
-    plan = solve(task.mdp, weights + 1e-7 * region.fan.truth)
-    assert evaluate(task, plan, plan=bec.plan).policy_loss > 0.8 * region.fan.spread
+    bec = region.space.bec
+    plan = solve(task.mdp, weights + 1e-7 * region.space.truth)
+    assert evaluate(task, plan, plan=bec.plan).policy_loss > 0.8 * region.space.spread
 
 
 GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7, 7)}

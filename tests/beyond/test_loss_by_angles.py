@@ -11,7 +11,7 @@ import pytest
 
 import didact
 from didact.bec.classes import shown_pairs
-from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.space import weight_space
 from tests import effort
 from tests.all_policies import counts_and_losses
 
@@ -43,7 +43,7 @@ class Every:
     def __init__(self, bec):
         self.bec = bec
         self.weights = directions(bec)
-        self.lost = fan_of(bec).losses.of(self.weights)
+        self.lost = weight_space(bec).losses.of(self.weights)
         self.pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
 
     def half_spaces(self, chosen):

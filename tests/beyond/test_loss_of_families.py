@@ -15,8 +15,8 @@ import didact
 from didact.bec.classes import shown_pairs
 from didact.errors import InvalidParameter, Unsupported
 from didact.teaching import build
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.search import remaining_loss
+from didact.teaching.loss.space import weight_space
 from tests.all_policies import counts_and_losses, largest_loss
 
 BOUNDS = ("1%", "100%", 1.0)
@@ -193,15 +193,15 @@ def moved(lesson, bec):
 
 def test_what_is_lost_is_lost_in_some_member_and_never_rises_towards_the_truth():
     bec = didact.equivalence_class(didact.Family(grids(1, 2, 3)))
-    fan = fan_of(bec)
+    space = weight_space(bec)
     drawn = np.random.default_rng(0).standard_normal((60, 4))
-    lost = fan.losses.of(drawn)
-    alone = [fan_of(didact.equivalence_class(part.task)) for part in bec.parts]
+    lost = space.losses.of(drawn)
+    alone = [weight_space(didact.equivalence_class(part.task)) for part in bec.parts]
     shares = [single.losses.of(drawn).losses / single.spread for single in alone]
     assert lost.losses == pytest.approx(np.max(shares, axis=0), abs=1e-12)
-    amounts = fan_of(bec, shares=False).losses.of(drawn).losses
+    amounts = weight_space(bec, shares=False).losses.of(drawn).losses
     assert amounts == pytest.approx(np.max([s.losses.of(drawn).losses for s in alone], axis=0))
-    along = [fan.losses.of(drawn + step * fan.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
+    along = [space.losses.of(drawn + step * space.truth).losses for step in (0.0, 0.2, 1.0, 5.0)]
     assert (np.diff(along, axis=0) <= 1e-9).all()
 
 

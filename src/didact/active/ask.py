@@ -380,7 +380,7 @@ def _against(elements: Elements | None, situation: Situation) -> dict[str, Any]:
     """How the most likely weights' policy does, and what is covered; None without a truth."""
     if elements is None:
         return dict.fromkeys(("policy_loss", "wrong_actions", "covered", "n_elements"))
-    plan = elements.class_of_task.plan
+    plan = elements.bec.plan
     found = evaluate(situation.task, situation.belief.policy("map"), plan=plan)
     return {
         "policy_loss": found.policy_loss,

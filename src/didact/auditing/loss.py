@@ -60,10 +60,10 @@ from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.teaching.lesson import SURELY
 from didact.teaching.loss.cells import Cell, PolicyCells, affordable_cells
-from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.region import Region, least_cell, region_of, region_that_fits, worst_cell
 from didact.teaching.loss.search import PUSHES, largest, planner_rounds
+from didact.teaching.loss.space import WeightSpace, weight_space
 from didact.teaching.trim import all_closed
 
 if TYPE_CHECKING:
@@ -78,15 +78,15 @@ Answered = Sequence[tuple[ExamQuestion, Any]]
 
 
 class LossBound(NamedTuple):
-    """A bound on the loss from the start, in units of return, and the fan of the task."""
+    """A bound on the loss from the start, in units of return, and the weight space of the task."""
 
     amount: float
-    fan: Fan
+    space: WeightSpace
 
     @property
     def limit(self) -> float:
         """What is above it surely loses more than the bound."""
-        return self.amount + SURELY * max(self.fan.spread, self.amount)
+        return self.amount + SURELY * max(self.space.spread, self.amount)
 
     @property
     def statement(self) -> str:
@@ -96,9 +96,9 @@ class LossBound(NamedTuple):
 
     def words(self, loss: float) -> str:
         """A loss as an amount and as a share."""
-        if not self.fan.spread > 0.0:
+        if not self.space.spread > 0.0:
             return f"{loss:.4g}"
-        return f"{loss:.4g} ({100 * loss / self.fan.spread:.3g}%)"
+        return f"{loss:.4g} ({100 * loss / self.space.spread:.3g}%)"
 
 
 def loss_bound(bec: EquivalenceClass, loss: Any) -> LossBound:
@@ -106,13 +106,13 @@ def loss_bound(bec: EquivalenceClass, loss: Any) -> LossBound:
     amount, is_share = read_loss(loss)
     if bec.is_family:
         raise Unsupported("a bound on the loss is for one task; audit a member, or leave loss out")
-    fan = fan_of(bec)
-    return LossBound(amount * (fan.spread if is_share else 1.0), fan)
+    space = weight_space(bec)
+    return LossBound(amount * (space.spread if is_share else 1.0), space)
 
 
 def judged_by_loss(found: Audit, policy: Any, bound: LossBound) -> Audit:
     """An audit of a policy or of weights, judged by what is lost instead of by wrong actions."""
-    bec, loss = bound.fan.class_of_task, found.loss
+    bec, loss = bound.space.bec, found.loss
     assert loss is not None
     found = replace(found, statement=bound.statement)
     if found.verdict == "undecided":
@@ -133,16 +133,16 @@ def loses_little(bound: LossBound, draws: Floats) -> NDArray[np.bool_]:
 
     Draws of a lattice tie exactly. Close calls are planned one by one, exactly where they need it.
     """
-    fan, lost = bound.fan, bound.fan.losses.of(draws)
+    space, lost = bound.space, bound.space.losses.of(draws)
     little = np.asarray(lost.losses <= bound.limit)
     most: dict[bytes, float] = {}
     for i in np.flatnonzero(little).tolist():
         optimal = lost.optimal[i]
         if lost.close[i]:
-            optimal = solve(fan.task.mdp, draws[i], arithmetic="exact").optimal
+            optimal = solve(space.task.mdp, draws[i], arithmetic="exact").optimal
         key = np.packbits(optimal).tobytes()
         if key not in most:
-            most[key] = fan.most_among(optimal)
+            most[key] = space.losses.most_among(optimal)
         little[i] = most[key] <= bound.limit
     return little
 
@@ -199,7 +199,7 @@ def audit_seen(
 
 def _judged_by_sides(found: Audit, answered: Answered, bound: LossBound, deadline: float) -> Audit:
     """By the cone of weights that prefer the sides that were preferred."""
-    region = region_that_fits(bound.fan, *_rows(answered, bound.fan.basis.shape[1]))
+    region = region_that_fits(bound.space, *_rows(answered, bound.space.basis.shape[1]))
     if region is None:
         return replace(found, reason=NOBODY)
     found = _judged_by_region(found, region, bound, deadline)
@@ -249,7 +249,7 @@ def _moved_inside(region: Region, worst: Cell) -> Floats:
     """
     inside = region.inside @ region.basis
     moved = worst.weights + PUSHES[:, None] * inside / (float(np.linalg.norm(inside)) or 1.0)
-    loses = region.fan.losses.of(moved).losses >= (1 - SURELY) * worst.loss
+    loses = region.space.losses.of(moved).losses >= (1 - SURELY) * worst.loss
     return np.asarray(moved[int(np.flatnonzero(loses).max(initial=0))])
 
 
@@ -259,7 +259,7 @@ def _judged_by_actions(
     """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
     shown = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    best = shown_pairs(bound.fan.bec.parts, shown)
+    best = shown_pairs(bound.space.bec.parts, shown)
     whole = np.zeros(len(best), dtype=np.bool_)
     whole[[q.state for q, answer in answered if not isinstance(answer, int)]] = True
     return _judged_by_pairs(found, HeldBest(best, whole), bound, deadline)
@@ -267,28 +267,28 @@ def _judged_by_actions(
 
 def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: float) -> Audit:
     """By the rewards that make what was named optimal under their own values."""
-    fan, bec = bound.fan, bound.fan.class_of_task
-    plan = bec.plan if fan.part is None else fan.part.plan
+    space, bec = bound.space, bound.space.bec
+    plan = bec.plan if space.part is None else space.part.plan
     gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
     sure = float(bec.task.mdp.start.floats @ gaps)
     if sure > bound.limit:
         told = f"what it holds best loses at least {bound.words(sure)}"
         return replace(found, verdict="fail", reason=told)
-    if not held.others[fan.states].any():
+    if not held.others[space.states].any():
         return _judged_indifferent(found, bound)
     whole = held.best & held.whole[:, None]
     taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
     is_right = not (whole & ~bec.plan.optimal).any()
     if is_right and all_closed(bec.parts, taken):
-        region = region_of(fan, bec.rows.normals[bec.rows.stated_by(whole)])
+        region = region_of(space, bec.rows.normals[bec.rows.stated_by(whole)])
         judged = _judged_by_region(found, region, bound, deadline)
-        if judged.passed or _answers_so(fan, judged.witness, held):
+        if judged.passed or _answers_so(space, judged.witness, held):
             return judged
-    chart = affordable_cells(fan)
-    if chart is not None and chart.finish(deadline):
-        return _judged_by_all_cells(found, chart, held, bound)
+    cells = affordable_cells(space)
+    if cells is not None and cells.finish(deadline):
+        return _judged_by_all_cells(found, cells, held, bound)
     rng = stream(0, "audit", "answers")
-    loss, weights = largest(planner_rounds(fan, held.best.ravel(), rng, held.others.ravel()))
+    loss, weights = largest(planner_rounds(space, held.best.ravel(), rng, held.others.ravel()))
     if weights is not None and loss > bound.limit:
         return _open(found, loss, weights, bound)
     told = "the states are not closed" if is_right else "a wrong action may cost more later"
@@ -297,36 +297,36 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
 
 
 def _judged_by_all_cells(
-    found: Audit, chart: PolicyCells, held: HeldBest, bound: LossBound
+    found: Audit, cells: PolicyCells, held: HeldBest, bound: LossBound
 ) -> Audit:
     """By the cells of all policies, every one of which was visited."""
-    worst = chart.worst_of_agents(held.best, held.others)
+    worst = cells.worst_of_agents(held.best, held.others)
     if worst is None:
         return replace(found, reason=NOBODY)
     if worst.weights is not None and worst.loss > bound.limit:
         return _open(found, worst.loss, worst.weights, bound)
-    return _passed(found, worst.loss, len(chart.cells), bound)
+    return _passed(found, worst.loss, len(cells.cells), bound)
 
 
-def _answers_so(fan: Fan, weights: Sequence[float] | None, held: HeldBest) -> bool:
+def _answers_so(space: WeightSpace, weights: Sequence[float] | None, held: HeldBest) -> bool:
     """Whether weights hold best what was named: the cone of closed answers has others too."""
     if weights is None:
         return False
-    (optimal,) = fan.losses.of(np.array(weights)[None]).optimal
+    (optimal,) = space.losses.of(np.array(weights)[None]).optimal
     return not (held.best & ~optimal).any() and not (held.others & optimal).any()
 
 
 def _judged_indifferent(found: Audit, bound: LossBound) -> Audit:
     """By the worst policy of all: where no action was called worse, the reward 0 answers so."""
-    worst = bound.fan.worst
-    if worst <= bound.limit and not bound.fan.n_close:
+    worst = bound.space.worst
+    if worst <= bound.limit and not bound.space.n_close:
         told = f"no policy loses more than {bound.words(worst)}"
         return replace(found, verdict="pass", reason=told, loss_bound=worst)
     told = (
         "no action was called worse than another, so that an agent without preferences, weights 0, "
         f"acts so too; it may lose {bound.words(worst)}. Ask for all best actions, or compare"
     )
-    n_features = bound.fan.basis.shape[1]
+    n_features = bound.space.basis.shape[1]
     return replace(found, reason=told, witness=(0.0,) * n_features)
 
 

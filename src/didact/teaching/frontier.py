@@ -21,10 +21,10 @@ from didact.random import stream
 from didact.teaching.build import TeachSettings
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Lesson
 from didact.teaching.loss.cells import affordable_cells
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.good_enough import Pool, as_goal, read_loss
 from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
+from didact.teaching.loss.space import weight_space
 from didact.teaching.teach import lesson_within, teach
 from didact.worlds.opening import named_world
 
@@ -32,8 +32,8 @@ NOTHING = 1e-9
 """Smaller losses, as a share of the spread, are rounding."""
 FIRST_CELLS = 1000
 """Classes of policies that are visited for each lesson, before any gets more."""
-CHARTING = 0.5
-"""The share of the time that charting all classes of policies may take."""
+ENUMERATING = 0.5
+"""The share of the time that enumerating all policy cells may take."""
 LOSSES = ("10%", "5%", "2%", "1%", "0.1%")
 """Bounds that a frontier is made for, besides the exact lesson."""
 
@@ -194,13 +194,13 @@ class _Lessons:
         """A lesson for each bound; visits that are long are made last, the tightest bounds first.
 
         They are left out where another kind of learner stays tested anyway. Where all classes of
-        policies can be charted, that comes first.
+        policies can be enumerated, that comes first.
         """
         if self.learner != "half-spaces":
-            self.pool.cells = affordable_cells(fan_of(self.bec))
+            self.pool.cells = affordable_cells(weight_space(self.bec))
         if self.pool.cells is not None:
             now = time.monotonic()
-            self.pool.cells.finish(now + CHARTING * (self.deadline - now))
+            self.pool.cells.finish(now + ENUMERATING * (self.deadline - now))
         lessons = [
             self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
         ]
@@ -263,12 +263,12 @@ def _sureness(lesson: Lesson) -> int:
 
 def _point(loss: Any, lesson: Lesson, bec: EquivalenceClass) -> Point:
     """A lesson with what it leaves to lose on average."""
-    fan = fan_of(bec)
+    space = weight_space(bec)
     shown = shown_pairs(bec.parts, lesson.demonstrations)
-    region = region_of(fan, bec.rows.normals[bec.rows.stated_by(shown)])
+    region = region_of(space, bec.rows.normals[bec.rows.stated_by(shown)])
     worst, weights = largest(boundary_rounds(region, stream(0, "frontier", "worst")))
-    if weights is None or worst <= NOTHING * fan.spread:
+    if weights is None or worst <= NOTHING * space.spread:
         worst, weights = 0.0, np.zeros(0)
     fits = tuple(float(weight) for weight in weights) or None
     mean = mean_loss(region, stream(0, "frontier", "mean"))
-    return Point(loss, lesson, mean, fan.spread, worst, fits)
+    return Point(loss, lesson, mean, space.spread, worst, fits)

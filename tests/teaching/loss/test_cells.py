@@ -12,8 +12,8 @@ import didact
 from didact.bec.classes import shown_pairs
 from didact.planning import evaluate, solve
 from didact.teaching.loss.cells import PolicyCells, affordable_cells, exact_weights
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
+from didact.teaching.loss.space import weight_space
 from tests.all_policies import EveryPolicy, counts_and_losses, largest_loss
 from tests.beyond.test_loss_by_angles import model
 from tests.decisions import decisions
@@ -30,13 +30,13 @@ def test_the_worst_cell_is_the_worst_of_all_policies_that_fit(seed):
     rng = np.random.default_rng(seed)
     task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
     bec = didact.equivalence_class(task)
-    fan = fan_of(bec)
+    space = weight_space(bec)
     counts, losses = counts_and_losses(task)
     optimal = np.argwhere(bec.plan.optimal)
     for size in range(4):
         pairs = [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:size]]
         rows = rows_of(bec, pairs)
-        found = worst_cell(region_of(fan, rows))
+        found = worst_cell(region_of(space, rows))
         assert found.is_proved
         worst = 0.0 if found.worst is None else found.worst.loss
         assert worst == pytest.approx(largest_loss(counts, losses, rows), abs=1e-8)
@@ -46,18 +46,18 @@ def test_the_worst_cell_is_the_worst_of_all_policies_that_fit(seed):
 def test_no_draw_loses_more_and_the_worst_fits(seed):
     task = didact.make("random-grid", size=4, n_features=4, seed=seed)
     bec = didact.equivalence_class(task)
-    fan = fan_of(bec)
+    space = weight_space(bec)
     optimal = np.argwhere(bec.plan.optimal)
     rng = np.random.default_rng(seed)
     rows = rows_of(bec, [tuple(optimal[i]) for i in rng.permutation(len(optimal))[:3]])
-    found = worst_cell(region_of(fan, rows))
+    found = worst_cell(region_of(space, rows))
     assert found.is_proved
     drawn = rng.standard_normal((number(4000, 20000), 4))
     fitting = drawn[(drawn @ rows.T >= 0).all(axis=1)] if len(rows) else drawn
-    assert fan.losses.of(fitting).losses.max(initial=0.0) <= found.worst.loss + 1e-9
+    assert space.losses.of(fitting).losses.max(initial=0.0) <= found.worst.loss + 1e-9
     weights = found.worst.weights
     assert not len(rows) or (rows @ weights).min() > -1e-9
-    plan = solve(task.mdp, weights + 1e-7 * fan.truth)
+    plan = solve(task.mdp, weights + 1e-7 * space.truth)
     loss = evaluate(task, plan, plan=bec.plan).policy_loss
     assert loss == pytest.approx(found.worst.loss, abs=1e-9)
 
@@ -65,7 +65,7 @@ def test_no_draw_loses_more_and_the_worst_fits(seed):
 def test_a_walk_stops_at_enough_and_can_be_cut_short():
     task = didact.make("random-grid", size=4, n_features=4, seed=1)
     bec = didact.equivalence_class(task)
-    region = region_of(fan_of(bec), rows_of(bec, [tuple(np.argwhere(bec.plan.optimal)[0])]))
+    region = region_of(weight_space(bec), rows_of(bec, [tuple(np.argwhere(bec.plan.optimal)[0])]))
     whole, part = worst_cell(region), worst_cell(region, most_cells=2)
     assert not part.finished
     assert not part.is_proved
@@ -94,7 +94,7 @@ def test_renumbering_more_than_256_actions_changes_no_loss(seed):
     for actions in (outcomes, others):
         bec = didact.equivalence_class(decisions([actions, shown], weights))
         best = (1, bec.plan.optimal_actions(1)[0])
-        found.append(worst_cell(region_of(fan_of(bec), rows_of(bec, [best]))))
+        found.append(worst_cell(region_of(weight_space(bec), rows_of(bec, [best]))))
     assert all(outcome.is_proved for outcome in found)
     assert found[0].n_cells == found[1].n_cells > 20
     assert found[0].worst.loss == pytest.approx(found[1].worst.loss, abs=1e-9)
@@ -136,24 +136,24 @@ def test_what_is_called_the_worst_is_the_worst_at_every_scale():
     for seed in range(number(50, 3000)):
         task = extreme_world(seed)
         bec, every = didact.equivalence_class(task, arithmetic="exact"), EveryPolicy(task)
-        fan = fan_of(bec)
-        optimal = [tuple(pair) for pair in np.argwhere(bec.plan.optimal & fan.states[:, None])]
+        space = weight_space(bec)
+        optimal = [tuple(pair) for pair in np.argwhere(bec.plan.optimal & space.states[:, None])]
         random.Random(seed).shuffle(optimal)
         most = float(every.policies[0][0])
         for size in range(3):
             shown = shown_pairs(bec.parts, [didact.Demonstration([p]) for p in optimal[:size]])
             stated = bec.rows.stated_by(shown)
-            found = worst_cell(region_of(fan, bec.rows.normals[stated]))
+            found = worst_cell(region_of(space, bec.rows.normals[stated]))
             n_proved[found.is_proved] += 1
             if found.is_proved:
                 worst = 0.0 if found.worst is None else found.worst.loss
                 true = every.most_within([bec.rows.exact[row] for row in stated])
-                near = 1e-6 * max(float(true), fan.spread)
+                near = 1e-6 * max(float(true), space.spread)
                 assert worst == pytest.approx(float(true), abs=near), (seed, optimal[:size])
-        chart = affordable_cells(fan)
+        chart = affordable_cells(space)
         if chart is not None and chart.finish() and chart.cells:
             worst = max(cell.loss for cell in chart.cells)
-            assert worst == pytest.approx(most, abs=1e-6 * max(most, fan.spread)), seed
+            assert worst == pytest.approx(most, abs=1e-6 * max(most, space.spread)), seed
     assert min(n_proved.values()) > 20
 
 
@@ -207,8 +207,8 @@ def test_a_state_that_nothing_leads_to_changes_no_loss(name, settings, paid):
     lost = [evaluate(t, away).worst_policy_loss for t in (task, larger)]
     assert lost[1] == pytest.approx(lost[0], rel=1e-9)
     if paid == 10**13:
-        fan = fan_of(didact.equivalence_class(larger, scope="all"))
-        assert fan.n_close
+        space = weight_space(didact.equivalence_class(larger, scope="all"))
+        assert space.n_close
 
 
 def test_what_is_never_worth_anything_hides_nothing_without_a_close_call():
@@ -217,9 +217,9 @@ def test_what_is_never_worth_anything_hides_nothing_without_a_close_call():
     moves[0, :, 1] = 1
     paid = [[[1], [0]], [[10**13], [10**13]]]
     mdp = didact.MDP(moves, paid, 0, start={0: 1}, terminal=[1])
-    fan = fan_of(didact.equivalence_class(didact.Task(mdp, [1])))
-    assert fan.worst == 1.0
-    chart = affordable_cells(fan)
+    space = weight_space(didact.equivalence_class(didact.Task(mdp, [1])))
+    assert space.worst == 1.0
+    chart = affordable_cells(space)
     assert not chart.finish() or max(cell.loss for cell in chart.cells) == 1.0
 
 
@@ -228,10 +228,10 @@ def test_gaps_that_floats_do_not_see_are_taken_from_exact_counts():
     moves = np.zeros((4, 2, 4))
     moves[0, :, 1] = moves[1, 0, 2] = moves[1, 1, 3] = moves[2, :, 2] = moves[3, :, 3] = 1
     mdp = didact.MDP(moves, [[1], [1], [1], [0]], "1e-9", start={0: 1})
-    fan = fan_of(didact.equivalence_class(didact.Task(mdp, [1])))
-    assert fan.worst == pytest.approx(1e-18, rel=1e-6)
-    assert fan.spread == pytest.approx(5e-19, rel=1e-6)
-    assert fan.n_close
+    space = weight_space(didact.equivalence_class(didact.Task(mdp, [1])))
+    assert space.worst == pytest.approx(1e-18, rel=1e-6)
+    assert space.spread == pytest.approx(5e-19, rel=1e-6)
+    assert space.n_close
 
 
 def every_direction(counts):
@@ -279,7 +279,7 @@ def brute(seed):
 def test_the_most_that_planners_lose_is_that_of_every_direction(seed):
     bec = didact.equivalence_class(model(seed))
     optimal, losses = brute(seed)
-    chart = PolicyCells(fan_of(bec))
+    chart = PolicyCells(weight_space(bec))
     assert chart.finish()
     pairs = list(product(*map(range, bec.plan.optimal.shape)))
     for size in range(3):
@@ -299,11 +299,11 @@ def test_the_most_that_planners_lose_is_that_of_every_direction(seed):
 def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
     task = didact.make("random-grid", size=size, n_features=k, seed=3, slip=slip)
     bec = didact.equivalence_class(task)
-    fan = fan_of(bec)
-    chart = affordable_cells(fan)
+    space = weight_space(bec)
+    chart = affordable_cells(space)
     assert chart.finish()
     rng = np.random.default_rng(0)
-    drawn = fan.losses.of(rng.standard_normal((2000, fan.dimension)) @ fan.basis)
+    drawn = space.losses.of(rng.standard_normal((2000, space.dimension)) @ space.basis)
     pairs = np.argwhere(bec.plan.optimal)
     for n in (1, 2, 4, 6):
         shown = np.zeros_like(bec.plan.optimal)
@@ -312,7 +312,7 @@ def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
         fits = (drawn.optimal | ~shown).all(axis=(1, 2))
         assert drawn.losses[fits].max(initial=0.0) <= worst.loss + 1e-9
         if worst.loss > 0.0:
-            plan = solve(task.mdp, list(map(str, exact_weights(fan, worst))), arithmetic="exact")
+            plan = solve(task.mdp, list(map(str, exact_weights(space, worst))), arithmetic="exact")
             assert (plan.optimal | ~shown).all()
             assert evaluate(task, plan, plan=bec.plan).policy_loss >= worst.loss - 1e-9
 
@@ -328,8 +328,10 @@ def test_lessons_for_planners_of_small_worlds_are_enumerated_and_lower_bounds_me
 
 
 def test_a_chart_that_is_stopped_says_nothing_and_goes_on():
-    fan = fan_of(didact.equivalence_class(didact.make("random-grid", size=4, seed=0, n_features=4)))
-    chart = PolicyCells(fan)
+    space = weight_space(
+        didact.equivalence_class(didact.make("random-grid", size=4, seed=0, n_features=4))
+    )
+    chart = PolicyCells(space)
     assert not chart.finish(0.0)
     assert chart.finish()
     assert len(chart.cells) == len(chart.walk.seen) == 87
@@ -337,4 +339,4 @@ def test_a_chart_that_is_stopped_says_nothing_and_goes_on():
 
 def test_large_worlds_are_out_of_sight():
     bec = didact.equivalence_class(didact.make("random-grid", size=9, seed=0))
-    assert affordable_cells(fan_of(bec)) is None
+    assert affordable_cells(weight_space(bec)) is None

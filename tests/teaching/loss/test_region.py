@@ -5,15 +5,15 @@ import pytest
 
 import didact
 from didact.bec.classes import shown_pairs
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import drawn_inside, mean_loss, region_of
+from didact.teaching.loss.space import weight_space
 
 
 def region_of_some(task, n):
     bec = didact.equivalence_class(task)
     pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()][:n]
     shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
-    return region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(shown)])
+    return region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(shown)])
 
 
 @pytest.mark.parametrize(("seed", "n"), [(1, 1), (2, 2), (3, 3), (4, 0)])
@@ -23,7 +23,7 @@ def test_the_mean_is_that_of_rejection(seed, n):
     rng = np.random.default_rng(seed)
     tried = rng.standard_normal((20000, len(region.inside)))
     fits = tried[(tried @ region.facets.T >= 0.0).all(axis=1)]
-    wanted = region.fan.losses.of(fits @ region.basis).losses
+    wanted = region.space.losses.of(fits @ region.basis).losses
     noise = wanted.std() / np.sqrt(300)
     assert len(fits) > 300
     assert mean_loss(region, rng, 1200) == pytest.approx(wanted.mean(), abs=4 * noise)

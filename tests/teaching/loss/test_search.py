@@ -14,9 +14,9 @@ from didact.errors import InvalidInput
 from didact.planning import solve
 from didact.planning.batch import Losses
 from didact.planning.loss import action_gaps
-from didact.teaching.loss.fan import fan_of
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import boundary_rounds, remaining_loss
+from didact.teaching.loss.space import weight_space
 from tests.all_policies import counts_and_losses, largest_loss
 from tests.effort import chunks
 
@@ -30,7 +30,7 @@ def test_no_point_of_a_search_loses_more_than_the_worst_class(seed):
     for size in (1, 2, 4, len(pairs)):
         chosen = [pairs[i] for i in rng.permutation(len(pairs))[:size]]
         shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in chosen])
-        region = region_of(fan_of(bec), bec.rows.normals[bec.rows.stated_by(shown)])
+        region = region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(shown)])
         found = worst_cell(region)
         assert found.is_proved
         worst = 0.0 if found.worst is None else found.worst.loss

@@ -150,7 +150,7 @@ def gather(task: Task, lesson: Lesson, bec: EquivalenceClass | None = None) -> F
 
 
 def _said(elements: Elements, shown: Sequence[Any], covered: Sequence[int]) -> tuple[Said, ...]:
-    bec, n_actions = elements.bec, elements.class_of_task.task.mdp.n_actions
+    bec, n_actions = elements.bec, elements.bec.task.mdp.n_actions
     stating: dict[int, set[int]] = {}
     for pair, element in zip(*(part.tolist() for part in elements.stating_pairs), strict=True):
         stating.setdefault(element, set()).add(pair)
@@ -179,7 +179,7 @@ def _ruled_out(
     elements: Elements, shown: Sequence[Any], covered: Sequence[int]
 ) -> tuple[BeliefFacts | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
-    bec, left = elements.class_of_task, MOST_TRIED
+    bec, left = elements.bec, MOST_TRIED
     beliefs: list[BeliefFacts | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]

@@ -43,7 +43,7 @@ from didact.report.words.lessons import (
 )
 from didact.teaching import Frontier, Lesson
 from didact.teaching.frontier import Point
-from didact.teaching.loss.fan import fan_of
+from didact.teaching.loss.space import weight_space
 from didact.teaching.rank import Difficulty
 
 MOST_MEMBERS, MOST_STEPS, MOST_GAPS = 60, 12, 20
@@ -289,9 +289,9 @@ def _astray(point: Point, bec: EquivalenceClass) -> list[tuple[int, int]]:
     """What the worst learner does that is wrong, as pairs, where the start can lead."""
     if point.weights is None:
         return []
-    fan = fan_of(bec)
-    policy = fan.losses.of(np.array([point.weights])).policies[0]
-    states = np.flatnonzero(fan.states & ~bec.task.mdp.terminal)
+    space = weight_space(bec)
+    policy = space.losses.of(np.array([point.weights])).policies[0]
+    states = np.flatnonzero(space.states & ~bec.task.mdp.terminal)
     wrong = states[~bec.plan.optimal[states, policy[states]]]
     return [(int(state), int(policy[state])) for state in wrong]
 

@@ -33,10 +33,10 @@ from didact.studies.summary import (
 from didact.teaching.covers.candidates import offers_of, starts_of
 from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
 from didact.teaching.lesson import ENUMERATED
-from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.good_enough import Goal, Pool, good_enough
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import Cuts, boundary_rounds
+from didact.teaching.loss.space import WeightSpace, weight_space
 from didact.teaching.teachers import greedy_picks
 from didact.worlds import make
 
@@ -69,11 +69,11 @@ def trial(settings: FrontierSettings, number: int) -> Record:
     world = int(stream(settings.seed, NAME, number, "world").integers(2**31))
     task = make("random-grid", size=settings.size, n_features=settings.n_features, seed=world)
     bec = equivalence_class(task)
-    fan = fan_of(bec)
+    space = weight_space(bec)
     record: dict[str, Any] = {"world": world}
     for kind, horizon in KINDS.items():
         rng = stream(settings.seed, NAME, number, kind)
-        record[kind] = _sizes(settings, _problem(bec, horizon), fan, rng)
+        record[kind] = _sizes(settings, _problem(bec, horizon), space, rng)
     return record
 
 
@@ -88,7 +88,7 @@ def _problem(bec: EquivalenceClass, horizon: int | None) -> Problem:
 
 
 def _sizes(
-    settings: FrontierSettings, problem: Problem, fan: Fan, rng: np.random.Generator
+    settings: FrontierSettings, problem: Problem, space: WeightSpace, rng: np.random.Generator
 ) -> dict[str, Any]:
     """For each bound, from the largest on: how many are needed, chosen best, by SCOT, by chance."""
     scot = list(greedy_picks(problem))
@@ -98,9 +98,9 @@ def _sizes(
     for loss in sorted(settings.losses, reverse=True):
         pool = Pool(witnesses, most_cells=settings.cells)
         goal = Goal(loss, loss, True, ("half-spaces",), False, pool)
-        numbers, found = good_enough(problem, fan, goal, time_limit=math.inf, rng=rng)
+        numbers, found = good_enough(problem, space, goal, time_limit=math.inf, rng=rng)
         witnesses = found.witnesses
-        cuts = Cuts(problem, fan, loss * fan.spread)
+        cuts = Cuts(problem, space, loss * space.spread)
         sizes[str(loss)] = {
             "fewest": len(numbers),
             "bound": int(found.lower_bound),
@@ -126,7 +126,7 @@ def _needed(cuts: Cuts, order: Sequence[int], cells: int, rng: np.random.Generat
 
 def _exceeds(cuts: Cuts, chosen: Sequence[int], cells: int, rng: np.random.Generator) -> bool:
     """Whether some reward that fits is found to lose more than the bound."""
-    region = region_of(cuts.fan, cuts.rows_of(chosen))
+    region = region_of(cuts.space, cuts.rows_of(chosen))
     if any(lost.losses.max() > cuts.limit for _, lost in boundary_rounds(region, rng)):
         return True
     worst = worst_cell(region, cuts.limit, most_cells=cells).worst

@@ -52,13 +52,6 @@ class Elements:
     n_elements: int
 
     @property
-    def class_of_task(self) -> EquivalenceClass:
-        """The class, where it is of a task."""
-        if self.bec.is_family:
-            raise AssertionError("this is of one task, not of a family")
-        return self.bec
-
-    @property
     def everything(self) -> int:
         """All elements."""
         return (1 << self.n_elements) - 1

@@ -42,7 +42,7 @@ from didact.bec.nnls import residuals_from_others
 from didact.numerics.exact import Floats
 from didact.planning.successor import successor_features
 from didact.random import stream
-from didact.teaching.loss.fan import SHOWS, VANISHES, Fan, Policy, doubtful
+from didact.teaching.loss.space import SHOWS, VANISHES, Policy, WeightSpace, doubtful
 
 STEP, SHORTER, STEPS = 1e-2, 1 / 4, 16
 """How far to step across a facet, by what to shorten the step, and how often."""
@@ -67,7 +67,7 @@ class CellSearch:
     cell, its rows and its facets, in the same space. It can be stopped and taken up again.
     """
 
-    fan: Fan
+    space: WeightSpace
     basis: Floats
     rows: Floats
     open: list[tuple[float, int, Cell]] = field(default_factory=list)
@@ -104,7 +104,7 @@ class CellSearch:
 
         Shape (n, 2, m).
         """
-        whole, sizes = self.fan.rows_of(cell.policy)
+        whole, sizes = self.space.rows_of(cell.policy)
         projected = whole @ self.basis.T
         own = self._unit_rows(projected, whole, sizes)
         if not len(own):
@@ -145,7 +145,7 @@ class CellSearch:
     def stop(self) -> None:
         """Expand no more cells; close calls among the rows of those that are open count."""
         for _, _, cell in self.open:
-            whole, sizes = self.fan.rows_of(cell.policy)
+            whole, sizes = self.space.rows_of(cell.policy)
             self._unit_rows(whole @ self.basis.T, whole, sizes)
         self.open.clear()
 
@@ -154,8 +154,8 @@ class CellSearch:
         on, beyond = crossings[:, 0], crossings[:, 1]
         n = len(on)
         weights = np.concatenate([on, beyond]) @ self.basis
-        lost = self.fan.losses.of(weights)
-        states = np.flatnonzero(self.fan.states)
+        lost = self.space.losses.of(weights)
+        states = np.flatnonzero(self.space.states)
         fits = lost.optimal[:n][
             np.arange(n)[:, None], states[None], lost.policies[n:][:, states]
         ].all(axis=1)
@@ -165,19 +165,19 @@ class CellSearch:
         for i in np.flatnonzero(fits).tolist():
             self.n_close += int(lost.close[n + i])
             self._add(float(lost.losses[n + i]), lost.policies[n + i], weights[n + i])
-        left = crossings[~fits]
+        left: Floats = crossings[~fits]
         left[:, 1] = left[:, 0] + SHORTER * (left[:, 1] - left[:, 0])
         return left
 
     def _visit(self, points: Floats) -> None:
         weights = points @ self.basis
-        lost = self.fan.losses.of(weights)
+        lost = self.space.losses.of(weights)
         for i in range(len(points)):
             self.n_close += int(lost.close[i])
             self._add(float(lost.losses[i]), lost.policies[i], weights[i])
 
     def _add(self, loss: float, policy: Policy, weights: Floats) -> None:
-        key = policy[self.fan.states].tobytes()
+        key = policy[self.space.states].tobytes()
         if key in self.seen:
             return
         self.seen.add(key)
@@ -243,7 +243,7 @@ class PolicyCells:
     pairs are optimal at its rays. least: of sets of optimal pairs, the least that they lose.
     """
 
-    fan: Fan
+    space: WeightSpace
     cells: list[Cell] = field(default_factory=list)
     rays: list[Floats] = field(default_factory=list)
     ties: list[Packed] = field(default_factory=list)
@@ -253,13 +253,13 @@ class PolicyCells:
     @cached_property
     def walk(self) -> CellSearch:
         """Over all weights, begun."""
-        d = self.fan.dimension
-        walk = CellSearch(self.fan, self.fan.basis, np.zeros((0, d)), look=self._look)
+        d = self.space.dimension
+        walk = CellSearch(self.space, self.space.basis, np.zeros((0, d)), look=self._look)
         if d == 1:
             walk.begin(np.array([[1.0], [-1.0]]))
             for _, _, cell in walk.open:
-                rows, _ = self.fan.rows_of(cell.policy)
-                self._look(cell, rows @ self.fan.basis.T, np.zeros((0, 1)))
+                rows, _ = self.space.rows_of(cell.policy)
+                self._look(cell, rows @ self.space.basis.T, np.zeros((0, 1)))
             walk.stop()
         elif d:
             walk.begin(stream(0, "chart").standard_normal((1, d)))
@@ -275,7 +275,7 @@ class PolicyCells:
     @property
     def is_finished(self) -> bool:
         """Whether every cell was visited, and no call was close."""
-        n_close = self.n_close + self.walk.n_close + self.fan.n_close
+        n_close = self.n_close + self.walk.n_close + self.space.n_close
         return self.walk.is_finished and not n_close
 
     def worst(self, shown: Mask, enough: float = math.inf) -> WorstLoss:
@@ -286,7 +286,7 @@ class PolicyCells:
         worst = WorstLoss(0.0)
         if not self.cells:
             return worst
-        wanted = np.packbits(shown[self.fan.states].ravel())
+        wanted = np.packbits(shown[self.space.states].ravel())
         ties, first, order = self._stacked
         fits = ((ties & wanted) == wanted).all(axis=1)
         some = np.logical_or.reduceat(fits, first)
@@ -305,7 +305,7 @@ class PolicyCells:
         They are inside the face where `best` are optimal, where fewest others are. None where no
         weights are such.
         """
-        wanted, unwanted = (np.packbits(m[self.fan.states].ravel()) for m in (best, others))
+        wanted, unwanted = (np.packbits(m[self.space.states].ravel()) for m in (best, others))
         if not self.cells:  # every pair is optimal for all weights
             return None if unwanted.any() else WorstLoss(0.0)
         ties, first, order = self._stacked
@@ -314,7 +314,7 @@ class PolicyCells:
             in_face = fits[first[number] : first[number] + len(self.rays[number])]
             optimal = np.bitwise_and.reduce(self.ties[number][in_face], axis=0)
             if not (optimal & unwanted).any():
-                weights = self.rays[number][in_face].sum(axis=0) @ self.fan.basis
+                weights = self.rays[number][in_face].sum(axis=0) @ self.space.basis
                 return WorstLoss(self.cells[number].loss, weights)
         return None
 
@@ -328,22 +328,22 @@ class PolicyCells:
 
     def _in_face(self, number: int, fits: Mask) -> WorstLoss:
         """What is lost inside the face of a cell that some of its rays span."""
-        weights = self.rays[number][fits].sum(axis=0) @ self.fan.basis
+        weights = self.rays[number][fits].sum(axis=0) @ self.space.basis
         packed = np.bitwise_and.reduce(self.ties[number][fits], axis=0)
-        states = self.fan.states
-        optimal = np.ones((len(states), self.fan.task.mdp.n_actions), dtype=np.bool_)
+        states = self.space.states
+        optimal = np.ones((len(states), self.space.task.mdp.n_actions), dtype=np.bool_)
         taken = np.unpackbits(packed, count=int(states.sum()) * optimal.shape[1])
         optimal[states] = taken.reshape(-1, optimal.shape[1]).astype(np.bool_)
         if fits.all():
             return WorstLoss(self.cells[number].loss, weights, optimal, self.cells[number].policy)
         key = packed.tobytes()
         if key not in self.least:
-            self.least[key] = self.fan.among(optimal)
+            self.least[key] = self.space.losses.among(optimal)
         return WorstLoss(self.least[key], weights, optimal, self.cells[number].policy)
 
     def _look(self, cell: Cell, rows: Floats, facets: Floats) -> None:
         """Keep a cell with its extreme rays, and with the pairs that are optimal at them."""
-        rays = self._rays_of(facets, self.fan.basis @ cell.weights)
+        rays = self._rays_of(facets, self.space.basis @ cell.weights)
         lengths = np.linalg.norm(rows, axis=1)
         zero = lengths <= SHOWS * float(lengths.max(initial=1e-300))
         heights = np.abs(rays @ (rows / np.where(zero, 1.0, lengths)[:, None]).T)
@@ -378,20 +378,20 @@ class PolicyCells:
         return kept[first] if len(kept) else inside[None]
 
 
-def affordable_cells(fan: Fan) -> PolicyCells | None:
-    """An empty chart, where all cells can be visited; None where there are far too many.
+def affordable_cells(space: WeightSpace) -> PolicyCells | None:
+    """No cells yet, where all of them can be visited; None where there are far too many.
 
     Of a family with several members there is none: a policy in each of them makes far too many.
     """
-    if len(fan.members) > 1:
+    if len(space.members) > 1:
         return None
-    (fan,) = fan.single
-    size = float(np.count_nonzero(fan.states))
-    return PolicyCells(fan) if size ** max(fan.dimension - 1, 0) <= IN_SIGHT else None
+    (space,) = space.single
+    size = float(np.count_nonzero(space.states))
+    return PolicyCells(space) if size ** max(space.dimension - 1, 0) <= IN_SIGHT else None
 
 
-def exact_weights(fan: Fan, lost: WorstLoss) -> tuple[Fraction, ...]:
-    """The weights of a chart as fractions that keep every tie of theirs exactly.
+def exact_weights(space: WeightSpace, lost: WorstLoss) -> tuple[Fraction, ...]:
+    """The weights of cells as fractions that keep every tie of theirs exactly.
 
     Pairs that are optimal at the edge of a policy's cell have rows that vanish there.
     """
@@ -399,11 +399,11 @@ def exact_weights(fan: Fan, lost: WorstLoss) -> tuple[Fraction, ...]:
     assert lost.optimal is not None
     assert lost.policy is not None
     # As probabilities: where there are as many states as features, numbers may also be weights.
-    taken = np.eye(fan.task.mdp.n_actions)[lost.policy.astype(int)]
-    counts = successor_features(fan.task.mdp, taken, arithmetic="exact")
+    taken = np.eye(space.task.mdp.n_actions)[lost.policy.astype(int)]
+    counts = successor_features(space.task.mdp, taken, arithmetic="exact")
     rows = {
         primitive([x - y for x, y in zip(counts.pairs[s][lost.policy[s]], row, strict=True)])
-        for s in np.flatnonzero(fan.states).tolist()
+        for s in np.flatnonzero(space.states).tolist()
         for row in (counts.pairs[s][a] for a in np.flatnonzero(lost.optimal[s]).tolist())
     }
     found = weights_on_ties([row for row in sorted(rows) if any(row)], lost.weights)

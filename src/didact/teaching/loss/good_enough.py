@@ -29,7 +29,6 @@ from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
-from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import Region, VisitedCells, region_of, worst_cell
 from didact.teaching.loss.search import (
     Cuts,
@@ -43,6 +42,7 @@ from didact.teaching.loss.search import (
     remaining_loss,
     violations,
 )
+from didact.teaching.loss.space import WeightSpace, weight_space
 from didact.teaching.teachers import greedy_picks
 from didact.teaching.trim import all_closed
 
@@ -95,9 +95,9 @@ class Goal(NamedTuple):
         """Whose loss: 'half-spaces', 'planner' or 'both'."""
         return "both" if self.learners == LEARNERS else self.learners[0]
 
-    def bound(self, fan: Fan) -> float:
-        """The loss in the unit of a fan's losses."""
-        return self.amount * (fan.spread if self.is_share else 1.0)
+    def bound(self, space: WeightSpace) -> float:
+        """The loss in the unit of a weight space's losses."""
+        return self.amount * (space.spread if self.is_share else 1.0)
 
 
 def as_goal(loss: Any, learner: str, teacher: str, pool: Pool | None = None) -> Goal:
@@ -128,18 +128,18 @@ def cheapest_within(
     rng: np.random.Generator,
 ) -> tuple[tuple[int, ...], Within]:
     """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
-    fan = fan_of(problem.bec, shares=goal.is_share)
+    space = weight_space(problem.bec, shares=goal.is_share)
     if "planner" in goal.learners and goal.pool.cells is None:
-        goal.pool.cells = affordable_cells(fan)
+        goal.pool.cells = affordable_cells(space)
     limit = TIME_LIMIT if time_limit is None else time_limit
-    numbers, within = good_enough(problem, fan, goal, time_limit=limit, rng=rng)
+    numbers, within = good_enough(problem, space, goal, time_limit=limit, rng=rng)
     if problem.budget is None or len(numbers) <= problem.budget:
         return numbers, within
-    return _within_budget(problem, fan, numbers, within, rng)
+    return _within_budget(problem, space, numbers, within, rng)
 
 
 def good_enough(
-    problem: Problem, fan: Fan, goal: Goal, *, time_limit: float, rng: np.random.Generator
+    problem: Problem, space: WeightSpace, goal: Goal, *, time_limit: float, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], Within]:
     """The cheapest candidates after which no learner of the goal loses more than its bound.
 
@@ -147,14 +147,14 @@ def good_enough(
     """
     deadline, learners = time.monotonic() + time_limit, goal.learners
     half = deadline - 0.5 * time_limit
-    cuts = Cuts(problem, fan, goal.bound(fan), plans=goal.pool.plans)
+    cuts = Cuts(problem, space, goal.bound(space), plans=goal.pool.plans)
     cuts.witnesses = [
         w for w in goal.pool.witnesses if w.loss > cuts.limit and w.learner in learners
     ]
     is_last = goal.greedy
     while True:
         chosen = _hitting(cuts, greedy=goal.greedy or not is_last)
-        region = region_of(fan, cuts.rows_of(chosen))
+        region = region_of(space, cuts.rows_of(chosen))
         found = sum(violations(cuts, region, chosen, learner, rng) for learner in learners)
         if not found and not is_last:
             is_last = True
@@ -193,7 +193,7 @@ def _visited(
             found = int(push(cuts, "half-spaces", outcome.worst.weights, chosen))
         elif outcome.is_proved:
             statuses["half-spaces"] = ENUMERATED
-            if "planner" in goal.learners and _is_closed(cuts.problem, cuts.fan, chosen):
+            if "planner" in goal.learners and _is_closed(cuts.problem, cuts.space, chosen):
                 statuses["planner"] = ENUMERATED
     if not found and statuses.get("planner") == TESTED and cells and cells.finish(deadlines[0]):
         worst = cells.worst(cuts.pairs_of(chosen), cuts.limit)
@@ -211,7 +211,7 @@ def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
     if open_ended is None:
         return False
     is_exact = cuts.problem.bec.rows.exact is not None
-    holds = check_witness(cuts, open_ended) or not (is_exact or cuts.fan.n_close)
+    holds = check_witness(cuts, open_ended) or not (is_exact or cuts.space.n_close)
     if holds and refuses:
         which, more = "demonstrations from these starts", "more starts"
         if cuts.problem.candidates.sampled:
@@ -238,10 +238,10 @@ def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> 
     everything = tuple(range(len(problem.candidates)))
     if "planner" in learners:
         statuses["planner"] = ENUMERATED
-        if not _is_closed(problem, cuts.fan, chosen):
+        if not _is_closed(problem, cuts.space, chosen):
             is_worse = _loses_more(cuts, chosen, "planner", rng)
             statuses["planner"] = EXCEEDED if is_worse else TESTED
-            if is_worse and _is_closed(problem, cuts.fan, everything):
+            if is_worse and _is_closed(problem, cuts.space, everything):
                 chosen, statuses["planner"] = everything, ENUMERATED
     return _result(cuts, chosen, statuses, VisitedCells(None, True, 0, 0))
 
@@ -263,9 +263,9 @@ def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.
     nobody has.
     """
     if learner == "planner":
-        rounds = planner_rounds(cuts.fan, cuts.pairs_of(chosen).ravel(), rng)
+        rounds = planner_rounds(cuts.space, cuts.pairs_of(chosen).ravel(), rng)
     else:
-        rounds = boundary_rounds(region_of(cuts.fan, cuts.rows_of(chosen)), rng)
+        rounds = boundary_rounds(region_of(cuts.space, cuts.rows_of(chosen)), rng)
     is_exact = cuts.problem.bec.rows.exact is not None
     for weights, lost in rounds:
         at = int(np.argmax(lost.losses))
@@ -276,10 +276,10 @@ def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.
     return False
 
 
-def _is_closed(problem: Problem, fan: Fan, chosen: Sequence[int]) -> bool:
+def _is_closed(problem: Problem, space: WeightSpace, chosen: Sequence[int]) -> bool:
     """Closed lessons have H(D) inside C(D)."""
     shown = [problem.candidates[number] for number in chosen]
-    return all_closed(fan.bec.parts, shown)
+    return all_closed(space.bec.parts, shown)
 
 
 def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
@@ -358,13 +358,13 @@ def _result(
     if outcome is not None:
         worst = 0.0 if outcome.worst is None else outcome.worst.loss
     n_cells = 0 if outcome is None else outcome.n_cells
-    spread = cuts.fan.spread
+    spread = cuts.space.spread
     return chosen, Within(cuts.bound, spread, worst, statuses, lower, held, n_cells)
 
 
 def _within_budget(
     problem: Problem,
-    fan: Fan,
+    space: WeightSpace,
     numbers: Sequence[int],
     within: Within,
     rng: np.random.Generator,
@@ -372,7 +372,7 @@ def _within_budget(
     """As many candidates as may be shown, those that leave least to lose, and what they promise."""
     order = order_by_loss(problem.bec, [problem.candidates[number] for number in numbers], rng)
     kept = tuple(numbers[place] for place in order[: problem.budget])
-    found = remaining_loss(problem.bec, [problem.candidates[n] for n in kept], fan=fan)
+    found = remaining_loss(problem.bec, [problem.candidates[n] for n in kept], space=space)
     statuses = {
         worst.learner: EXCEEDED if worst.loss > within.limit else worst.status
         for worst in found
@@ -389,12 +389,12 @@ def planners_keep_to(
 
     Looked up among all policy cells where they were enumerated, else as far as a search finds.
     """
-    fan, cells = fan_of(bec, shares=goal.is_share), goal.pool.cells
+    space, cells = weight_space(bec, shares=goal.is_share), goal.pool.cells
     shown = shown_pairs(bec.parts, demonstrations)
     if cells is not None and cells.is_finished:
         return cells.worst(shown, within.limit).loss <= within.limit
     return all(
-        largest(planner_rounds(fan, shown.ravel(), stream(0, "trim", number)))[0] <= within.limit
+        largest(planner_rounds(space, shown.ravel(), stream(0, "trim", number)))[0] <= within.limit
         for number in range(SEARCHES)
     )
 

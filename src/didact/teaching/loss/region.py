@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from didact.numerics.exact import Floats
 from didact.numerics.geometry import null_space
 from didact.random import stream
 from didact.teaching.loss.cells import Cell, CellSearch, crossings
-from didact.teaching.loss.fan import SHOWS, VANISHES, Fan
+from didact.teaching.loss.space import SHOWS, VANISHES, WeightSpace
 
 TIED, TIED_SURELY = 1e-10, 1e-13
 """Unit rows with a smaller product with the true weights vanish there; between both it is close."""
@@ -53,7 +53,7 @@ class Region:
     meet. n_close: what floats could not decide.
     """
 
-    fan: Fan
+    space: WeightSpace
     basis: Floats
     facets: Floats
     inside: Floats
@@ -75,33 +75,33 @@ class Region:
 
     def _moved(self, points: Floats) -> Floats:
         """Points moved along -w* until they meet a facet; rounding is as large as they are."""
-        truth, lower = self.fan.truth @ self.basis.T, list(self.lower)
+        truth, lower = self.space.truth @ self.basis.T, list(self.lower)
         heights, slopes = points @ self.facets[lower].T, self.facets[lower] @ truth
         steps = (heights / slopes).min(axis=1)
         return np.asarray(points - steps[:, None] * truth)
 
 
-def region_of(fan: Fan, rows: Floats) -> Region:
+def region_of(space: WeightSpace, rows: Floats) -> Region:
     """C(D) of unit rows (n, k)."""
-    inner = rows @ fan.basis.T
-    truth = fan.truth @ fan.basis.T
-    d = fan.dimension
+    inner = rows @ space.basis.T
+    truth = space.truth @ space.basis.T
+    d = space.dimension
     # The true weights satisfy every row; where floats say otherwise, scales are too far apart.
     seen = (np.linalg.norm(inner, axis=1) > SHOWS) & (inner @ truth > -TIED)
     inner, n_unseen = inner[seen], int(np.count_nonzero(~seen))
     if not len(inner) or not d:
-        return Region(fan, fan.basis, np.zeros((0, d)), truth, (), fan.n_close + n_unseen)
+        return Region(space, space.basis, np.zeros((0, d)), truth, (), space.n_close + n_unseen)
     cone = find_facets(inner, truth)
-    space = null_space(cone.lineality.reshape(-1, d), 0.0)
-    facets = inner[cone.facets] @ space.T
+    kernel = null_space(cone.lineality.reshape(-1, d), 0.0)
+    facets = inner[cone.facets] @ kernel.T
     facets /= np.linalg.norm(facets, axis=1)[:, None]
-    slopes = facets @ (truth @ space.T)
+    slopes = facets @ (truth @ kernel.T)
     lower = tuple(np.flatnonzero(slopes > TIED).tolist())
-    inside = truth @ space.T
+    inside = truth @ kernel.T
     if len(lower) < len(facets):
         inside = max_margin_point(facets)
-    n_close = fan.n_close + n_unseen + cone.n_unknown + nearly_tied(slopes)
-    return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
+    n_close = space.n_close + n_unseen + cone.n_unknown + nearly_tied(slopes)
+    return Region(space, kernel @ space.basis, facets, inside, lower, n_close)
 
 
 def nearly_tied(slopes: Floats) -> int:
@@ -110,37 +110,37 @@ def nearly_tied(slopes: Floats) -> int:
     return int(np.count_nonzero((sizes > TIED_SURELY) & (sizes <= TIED)))
 
 
-def walks_of(region: Region) -> list[CellSearch]:
-    """A walk for each facet that rays along -w* meet, begun at a point inside of it.
+def searches_of(region: Region) -> list[CellSearch]:
+    """A search for each facet that rays along -w* meet, begun at a point inside of it.
 
     In a family one for each member: what is lost most is lost in some member's cells.
     """
-    walks = []
+    searches = []
     for number in region.lower:
-        space = null_space(region.facets[number][None], 0.0)
-        if not len(space):
+        kernel = null_space(region.facets[number][None], 0.0)
+        if not len(kernel):
             continue
-        others = np.delete(region.facets, number, axis=0) @ space.T
+        others = np.delete(region.facets, number, axis=0) @ kernel.T
         others /= np.linalg.norm(others, axis=1)[:, None]
-        starts = _starts(region, number, space, others)
-        for fan in region.fan.single:
-            walk = CellSearch(fan, space @ region.basis, others)
-            walk.begin(starts)
-            walk.n_close += int(not len(starts))
-            if len(space) == 1:
-                walk.stop()
-            walks.append(walk)
-    return walks
+        starts = _starts(region, number, kernel, others)
+        for space in region.space.single:
+            search = CellSearch(space, kernel @ region.basis, others)
+            search.begin(starts)
+            search.n_close += int(not len(starts))
+            if len(kernel) == 1:
+                search.stop()
+            searches.append(search)
+    return searches
 
 
-def _starts(region: Region, number: int, space: Floats, others: Floats) -> Floats:
+def _starts(region: Region, number: int, kernel: Floats, others: Floats) -> Floats:
     """Points inside a facet: one, or the sides of a line that fit."""
-    if len(space) == 1:
+    if len(kernel) == 1:
         sides = np.array([[1.0], [-1.0]])
         return np.asarray(sides[(sides @ others.T).min(axis=1, initial=1.0) > 0.0])
-    point = space @ crossings(region.facets, region.inside)[number, 0]
+    point = kernel @ crossings(region.facets, region.inside)[number, 0]
     if not np.isfinite(point).all():
-        return np.zeros((0, len(space)))
+        return np.zeros((0, len(kernel)))
     room = float((others @ point).min(initial=1.0))
     aside = stream(0, "cells", "start").standard_normal(len(point))
     return np.asarray((point + 0.1 * room * aside / np.linalg.norm(aside))[None])
@@ -176,51 +176,70 @@ def worst_cell(
 
     enough: stop at the first that loses more. deadline: of the monotonic clock.
     """
-    fan = region.fan
+    space = region.space
     if not region.lower:
-        weights = -fan.truth
-        policy = fan.losses.of(weights[None]).policies[0]
-        worst = Cell(fan.worst, policy, weights) if fan.worst > 0.0 else None
+        weights = -space.truth
+        policy = space.losses.of(weights[None]).policies[0]
+        worst = Cell(space.worst, policy, weights) if space.worst > 0.0 else None
         return VisitedCells(worst, True, 1, region.n_close)
-    walks = walks_of(region)
+    return _visited(
+        region,
+        searches_of(region),
+        lambda searches: max(
+            (s.worst for s in searches if s.worst), key=lambda cell: cell.loss, default=None
+        ),
+        lambda cell, n_cells: cell.loss > enough or n_cells > most_cells,
+        deadline,
+        progress,
+    )
+
+
+def _visited(
+    region: Region,
+    searches: Sequence[CellSearch],
+    extreme: Callable[[Sequence[CellSearch]], Cell | None],
+    is_enough: Callable[[Cell, int], bool],
+    deadline: float,
+    progress: Progress | None = None,
+) -> VisitedCells:
+    """The extreme cell of those visited, highest losses first, until it is enough or time is up."""
     while True:
-        worst = max((w.worst for w in walks if w.worst), key=lambda c: c.loss, default=None)
-        n_cells, n_open = sum(len(w.seen) for w in walks), sum(len(w.open) for w in walks)
-        n_close = region.n_close + sum(w.n_close for w in walks)
-        is_enough = worst is not None and worst.loss > enough
-        late = time.monotonic() > deadline or n_cells > most_cells
-        if is_enough or late or not n_open:
-            return VisitedCells(worst, not n_open, n_cells, n_close)
+        found = extreme(searches)
+        n_cells, n_open = sum(len(s.seen) for s in searches), sum(len(s.open) for s in searches)
+        stops = found is not None and is_enough(found, n_cells)
+        if stops or not n_open or time.monotonic() > deadline:
+            n_close = region.n_close + sum(s.n_close for s in searches)
+            return VisitedCells(found, not n_open, n_cells, n_close)
         if progress is not None:
             progress(n_cells, n_open)
-        min((w for w in walks if w.open), key=lambda w: w.open[0][0]).expand()
+        min((s for s in searches if s.open), key=lambda s: s.open[0][0]).expand()
 
 
-def region_that_fits(fan: Fan, strict: Floats, ties: Floats) -> Region | None:
+def region_that_fits(space: WeightSpace, strict: Floats, ties: Floats) -> Region | None:
     """Weights with r.w > 0 for strict unit rows (n, k), and = 0 for ties (m, k), which w* keeps.
 
     None where there are none. Rows that see more than policies do are left out: then more fits.
     """
-    strict, ties = (rows @ fan.basis.T for rows in (_seen(fan, strict), _seen(fan, ties)))
-    space = null_space(ties, SHOWS)
-    rows = strict @ space.T
+    strict, ties = (rows @ space.basis.T for rows in (_seen(space, strict), _seen(space, ties)))
+    kernel = null_space(ties, SHOWS)
+    rows = strict @ kernel.T
     lengths = np.linalg.norm(rows, axis=1)
-    n_close = fan.n_close + int(np.count_nonzero((lengths > VANISHES) & (lengths <= SHOWS)))
+    n_close = space.n_close + int(np.count_nonzero((lengths > VANISHES) & (lengths <= SHOWS)))
     if (lengths <= SHOWS).any():
         return None
     if not len(rows):
-        truth = space @ fan.basis @ fan.truth
-        return Region(fan, space @ fan.basis, rows, truth, (), n_close)
+        truth = kernel @ space.basis @ space.truth
+        return Region(space, kernel @ space.basis, rows, truth, (), n_close)
     rows /= lengths[:, None]
     inside = max_margin_point(rows)
     if float((rows @ inside).min()) <= SHOWS:
         return None
     cone = find_facets(rows, inside)
     facets = rows[cone.facets]
-    slopes = facets @ (space @ fan.basis @ fan.truth)
+    slopes = facets @ (kernel @ space.basis @ space.truth)
     lower = tuple(np.flatnonzero(slopes > TIED).tolist())
     n_close += cone.n_unknown + nearly_tied(slopes)
-    return Region(fan, space @ fan.basis, facets, inside, lower, n_close)
+    return Region(space, kernel @ space.basis, facets, inside, lower, n_close)
 
 
 def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> VisitedCells:
@@ -228,34 +247,34 @@ def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.i
 
     enough: stop at the first that loses no more. deadline: of the monotonic clock.
     """
-    slopes = region.facets @ (region.basis @ region.fan.truth)
+    slopes = region.facets @ (region.basis @ region.space.truth)
     upper = tuple(np.flatnonzero(slopes < -TIED).tolist())
     if not upper:
         return VisitedCells(None, True, 1, region.n_close)
     if len(region.inside) == 1:
         return _only_cell(region)
-    walks = walks_of(replace(region, lower=upper))
-    while True:
-        least = min((w.least for w in walks if w.least), key=lambda cell: cell.loss, default=None)
-        n_cells, n_open = sum(len(w.seen) for w in walks), sum(len(w.open) for w in walks)
-        n_close = region.n_close + sum(w.n_close for w in walks)
-        is_enough = least is not None and least.loss <= enough
-        if is_enough or not n_open or time.monotonic() > deadline:
-            return VisitedCells(least, not n_open, n_cells, n_close)
-        next(walk for walk in walks if walk.open).expand()
+    return _visited(
+        region,
+        searches_of(replace(region, lower=upper)),
+        lambda searches: min(
+            (s.least for s in searches if s.least), key=lambda cell: cell.loss, default=None
+        ),
+        lambda cell, _: cell.loss <= enough,
+        deadline,
+    )
 
 
 def _only_cell(region: Region) -> VisitedCells:
     """What a half-line leads to."""
     weights = region.inside @ region.basis
-    lost = region.fan.losses.of(weights[None])
+    lost = region.space.losses.of(weights[None])
     cell = Cell(float(lost.losses[0]), lost.policies[0], weights)
     return VisitedCells(cell, True, 1, region.n_close + int(lost.close[0]))
 
 
-def _seen(fan: Fan, rows: Floats) -> Floats:
+def _seen(space: WeightSpace, rows: Floats) -> Floats:
     """Those of the rows (n, k) that policies see all of."""
-    beyond = rows - rows @ fan.basis.T @ fan.basis
+    beyond = rows - rows @ space.basis.T @ space.basis
     return np.asarray(rows[np.linalg.norm(beyond, axis=1) <= SHOWS])
 
 
@@ -274,7 +293,7 @@ def mean_loss(region: Region, rng: np.random.Generator, draws: int = DRAWS) -> f
     if not len(region.inside):
         return 0.0
     points = drawn_inside(region, rng, draws)
-    return float(region.fan.losses.of(points @ region.basis).losses.mean())
+    return float(region.space.losses.of(points @ region.basis).losses.mean())
 
 
 def drawn_inside(region: Region, rng: np.random.Generator, draws: int) -> Floats:

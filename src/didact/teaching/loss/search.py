@@ -45,8 +45,8 @@ from didact.random import stream
 from didact.teaching.covers.problem import Problem
 from didact.teaching.lesson import ENUMERATED, SURELY, TESTED, Witness
 from didact.teaching.loss.cells import WorstLoss, affordable_cells, exact_weights, weights_on_ties
-from didact.teaching.loss.fan import Fan, fan_of
 from didact.teaching.loss.region import Region, region_of, worst_cell
+from didact.teaching.loss.space import WeightSpace, weight_space
 
 TOUCHES, APART = 1e-12, 1e-9
 """A unit row with a smaller product with unit weights may exclude them; one below the second, may
@@ -67,7 +67,7 @@ class Cuts:
     """
 
     problem: Problem
-    fan: Fan
+    space: WeightSpace
     bound: float
     witnesses: list[Witness] = field(default_factory=list)
     plans: Plans = field(default_factory=dict)
@@ -85,14 +85,14 @@ class Cuts:
     def shown(self) -> Mask:
         """(n, S*A): which pairs each candidate shows."""
         pairs = self.problem.candidates.pairs
-        found = np.zeros((len(pairs), self.fan.n_pairs + 1), dtype=np.bool_)
+        found = np.zeros((len(pairs), self.space.n_pairs + 1), dtype=np.bool_)
         found[np.arange(len(pairs))[:, None], pairs] = True
         return found[:, :-1]
 
     @property
     def limit(self) -> float:
         """What is above it surely loses more than the bound."""
-        return self.bound + SURELY * max(self.fan.spread, self.bound)
+        return self.bound + SURELY * max(self.space.spread, self.bound)
 
     def rows_of(self, chosen: Sequence[int]) -> Floats:
         """The unit rows that the chosen state, (n, k)."""
@@ -101,15 +101,15 @@ class Cuts:
     def pairs_of(self, chosen: Sequence[int]) -> Mask:
         """The pairs that the chosen show, (S, A)."""
         shown = self.shown[list(chosen)].any(axis=0)
-        return np.asarray(shown.reshape(len(self.fan.states), -1))
+        return np.asarray(shown.reshape(len(self.space.states), -1))
 
     def add_lost(self, worst: WorstLoss) -> bool:
-        """Take what a chart found for learners that plan as a witness."""
+        """Take what policy cells found for learners that plan as a witness."""
         assert worst.optimal is not None
         excludes = (self.shown & ~worst.optimal.ravel()).any(axis=1)
-        (fan,) = self.fan.single
+        (space,) = self.space.single
         cut = frozenset(np.flatnonzero(excludes).tolist())
-        return self._keep(Witness(exact_weights(fan, worst), worst.loss, "planner", cut))
+        return self._keep(Witness(exact_weights(space, worst), worst.loss, "planner", cut))
 
     def add(
         self, learner: str, weights: Floats, loss: float, optimal: Mask, fits: Sequence[int] = ()
@@ -153,7 +153,7 @@ class Cuts:
 def check_witness(cuts: Cuts, witness: Witness) -> bool:
     """Whether a witness holds in exact numbers: it loses too much, and nobody else excludes it."""
     if witness.weights not in cuts.plans:
-        cuts.plans[witness.weights] = cuts.fan.planned(witness.weights)
+        cuts.plans[witness.weights] = cuts.space.planned(witness.weights)
     planned = cuts.plans[witness.weights]
     if planned is None or not planned[1] > cuts.limit:
         return False
@@ -187,7 +187,7 @@ def violations(
     rounds = boundary_rounds(region, rng)
     if learner == "planner":
         shown = np.asarray(cuts.shown[list(chosen)].any(axis=0))
-        rounds = planner_rounds(cuts.fan, shown, rng)
+        rounds = planner_rounds(cuts.space, shown, rng)
     for weights, lost in rounds:
         bad = np.flatnonzero(lost.losses > cuts.limit)
         bad = bad[np.argsort(-lost.losses[bad], kind="stable")]
@@ -204,9 +204,9 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
 
     For learners that plan the smallest cut of all that the chosen do not hit.
     """
-    truth = cuts.fan.truth
+    truth = cuts.space.truth
     moved = weights / np.linalg.norm(weights) + PUSHES[:, None] * truth
-    lost = cuts.fan.losses.of(moved)
+    lost = cuts.space.losses.of(moved)
     fits = lost.losses > cuts.limit
     if learner == "planner":
         pairs = cuts.shown[list(chosen)].any(axis=0)
@@ -224,31 +224,31 @@ def push(cuts: Cuts, learner: str, weights: Floats, chosen: Sequence[int]) -> bo
     finer = moved[last] + np.linspace(0.0, 1.0, 17)[:-1, None] * (
         moved[min(last + 1, len(moved) - 1)] - moved[last]
     )
-    lost = cuts.fan.losses.of(finer)
+    lost = cuts.space.losses.of(finer)
     last = int(np.flatnonzero(lost.losses > cuts.limit).max(initial=0))
     return cuts.add(learner, finer[last], float(lost.losses[last]), lost.optimal[last], chosen)
 
 
 def boundary_rounds(region: Region, rng: np.random.Generator) -> Iterator[tuple[Floats, Lost]]:
     """Points on the boundary of C(D): drawn, at and around corners, and around the worst."""
-    fan, m = region.fan, len(region.inside)
+    space, m = region.space, len(region.inside)
     if not region.lower:
-        weights = -fan.truth[None]
-        yield weights, fan.losses.of(weights)
+        weights = -space.truth[None]
+        yield weights, space.losses.of(weights)
         return
     worst = np.zeros((0, m))
     for points in (rng.standard_normal((DRAWS, m)), *_near_corners(region, rng)):
         points = region.onto_boundary(points)
         if len(points):
             weights = points @ region.basis
-            lost = fan.losses.of(weights)
+            lost = space.losses.of(weights)
             yield weights, lost
             worst = points[np.argsort(-lost.losses)[:8]]
     for scale in (0.3, 0.03, 0.003):
         near = np.repeat(worst, 25, axis=0)
         near = region.onto_boundary(near + scale * rng.standard_normal(near.shape))
         if len(near):
-            lost = fan.losses.of(near @ region.basis)
+            lost = space.losses.of(near @ region.basis)
             yield near @ region.basis, lost
             worst = near[np.argsort(-lost.losses)[:8]]
 
@@ -268,7 +268,7 @@ def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
 
 
 def planner_rounds(
-    fan: Fan,
+    space: WeightSpace,
     pairs: NDArray[np.bool_],
     rng: np.random.Generator,
     others: NDArray[np.bool_] | None = None,
@@ -277,15 +277,15 @@ def planner_rounds(
 
     pairs: (S*A,), those that are shown. others: (S*A,), pairs that must not be optimal.
     """
-    d = fan.dimension
+    d = space.dimension
     if not d:
         return
-    cloud = np.repeat(fan.truth[None], 40, axis=0)
+    cloud = np.repeat(space.truth[None], 40, axis=0)
     for scale in (3.0, 1.0, 0.3, 1.0, 0.1, 0.3, 1.0, 0.3, 0.1, 0.03):
         drawn = np.repeat(cloud, 8, axis=0)
-        drawn = drawn + scale * rng.standard_normal((len(drawn), d)) @ fan.basis / np.sqrt(d)
+        drawn = drawn + scale * rng.standard_normal((len(drawn), d)) @ space.basis / np.sqrt(d)
         drawn /= np.linalg.norm(drawn, axis=1)[:, None]
-        lost = fan.losses.of(drawn)
+        lost = space.losses.of(drawn)
         optimal = lost.optimal.reshape(len(drawn), -1)
         fits = np.asarray(~(~optimal & pairs).any(axis=1))
         if others is not None:
@@ -316,7 +316,7 @@ class Worst(NamedTuple):
 
     status: 'enumerated': nothing loses more; 'tested': at least so much is lost, perhaps more.
     weights: (k,), of a reward that fits and loses it; None where nothing is lost. member: of a
-    family the one where it is lost; loss and share are then what is lost in the unit of its fan.
+    family the one where it is lost; loss and share are then in the unit of its losses.
     """
 
     learner: str
@@ -339,39 +339,39 @@ def remaining_loss(
     bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
-    fan: Fan | None = None,
+    space: WeightSpace | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> tuple[Worst, Worst]:
     """What the demonstrations, all of them right, may still cost: half-spaces, then planners.
 
-    In a family losses are shares of the members' own spreads, unless its fan says otherwise.
+    In a family losses are shares of the members' own spreads, unless `space` says otherwise.
     """
-    fan = fan_of(bec) if fan is None else fan
+    space = weight_space(bec) if space is None else space
     shown = shown_pairs(bec.parts, demonstrations)
-    region = region_of(fan, bec.rows.normals[bec.rows.stated_by(shown)])
+    region = region_of(space, bec.rows.normals[bec.rows.stated_by(shown)])
     rng = stream(0, "remaining")
     cells = worst_cell(region, deadline=time.monotonic() + time_limit)
     half = largest(boundary_rounds(region, rng)) if not cells.is_proved else (0.0, None)
     if cells.worst is not None and cells.worst.loss >= half[0]:
         half = cells.worst.loss, cells.worst.weights
-    chart = affordable_cells(fan)
-    is_charted = chart is not None and chart.finish(time.monotonic() + time_limit)
-    plans = largest(planner_rounds(fan, shown.ravel(), rng))
-    if chart is not None and is_charted:
-        plans = chart.worst(shown)[:2]
-    spread = fan.spread or math.inf
+    every_cell = affordable_cells(space)
+    is_enumerated = every_cell is not None and every_cell.finish(time.monotonic() + time_limit)
+    plans = largest(planner_rounds(space, shown.ravel(), rng))
+    if every_cell is not None and is_enumerated:
+        plans = every_cell.worst(shown)[:2]
+    spread = space.spread or math.inf
 
     def worst(learner: str, found: tuple[float, Floats | None], status: str) -> Worst:
         loss, weights = found
         if weights is None or loss <= 0.0:
             return Worst(learner, loss, loss / spread, status, None)
-        lost = [member.losses.of(weights[None]).losses[0] for member in fan.members]
+        lost = [member.losses.of(weights[None]).losses[0] for member in space.members]
         member = int(np.argmax(lost)) if lost else None
         return Worst(learner, loss, loss / spread, status, tuple(weights.tolist()), member)
 
     return (
         worst("half-spaces", half, ENUMERATED if cells.is_proved else TESTED),
-        worst("planner", plans, ENUMERATED if is_charted else TESTED),
+        worst("planner", plans, ENUMERATED if is_enumerated else TESTED),
     )
 
 
@@ -387,7 +387,7 @@ ALIKE = 1e-9
 class _Pool:
     """Rewards drawn so far: their losses (n,), and which demonstrations exclude them (n, m)."""
 
-    fan: Fan
+    space: WeightSpace
     rows: Sequence[Floats]
     rng: np.random.Generator
     losses: Floats = field(default_factory=lambda: np.zeros(0))
@@ -407,7 +407,7 @@ class _Pool:
         if frozenset(chosen) in self.searched:
             return False
         self.searched.add(frozenset(chosen))
-        region = region_of(self.fan, np.concatenate([self.rows[number] for number in chosen]))
+        region = region_of(self.space, np.concatenate([self.rows[number] for number in chosen]))
         for weights, lost in boundary_rounds(region, self.rng):
             worst = np.argsort(-lost.losses)[:KEPT]
             self._add(weights[worst], lost.losses[worst])
@@ -424,12 +424,12 @@ def order_by_loss(
     bec: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
 ) -> tuple[int, ...]:
     """The numbers of the demonstrations in an order whose prefixes lose little."""
-    fan = fan_of(bec)
+    space = weight_space(bec)
     rows = [
         bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, [shown]))]
         for shown in demonstrations
     ]
-    pool, left, last = _Pool(fan, rows, rng), list(range(len(demonstrations))), []
+    pool, left, last = _Pool(space, rows, rng), list(range(len(demonstrations))), []
     while len(left) > 1:
         chosen = _least_missed(pool, left)
         last.append(chosen)
@@ -442,7 +442,7 @@ def _least_missed(pool: _Pool, left: Sequence[int]) -> int:
     while True:
         without = {number: [n for n in left if n != number] for number in left}
         losses = {number: pool.largest(rest) for number, rest in without.items()}
-        enough = min(losses.values()) + ALIKE * pool.fan.spread
+        enough = min(losses.values()) + ALIKE * pool.space.spread
         chosen = max(number for number, loss in losses.items() if loss <= enough)
         if not pool.search(without[chosen]):
             return chosen

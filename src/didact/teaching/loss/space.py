@@ -1,10 +1,10 @@
-"""The fan of a task: which weights lead to which policy, without the directions that no row sees.
+"""The weight space of a task: which weights lead to which policy, in the directions that rows see.
 
 Weights w and w + u lead to the same policies when u pays every policy the same from every state.
 Such u are those that the uniformly random policy does not tell apart either: if some action were
 better than another under u and the random policy's continuation, taking it more often would pay
 more. So the span of that policy's rows, mu(s, a) - mu(s), is all that matters, and in it each cell
-of the fan is a pointed cone.
+of a policy is a pointed cone.
 
 Losses are from the start, so where states that it cannot lead to do not count (scope 'reachable')
 their features are taken as 0: a payment that nobody can reach would only make tolerances large.
@@ -14,15 +14,15 @@ than its own rounding, which is as large as the counts that it is a difference o
 close call. So is everything where the discount is so near 1, or values are so uncertain, that
 rounding is as large as differences between actions.
 
-The fan of a family has one fan for each member, and what is lost is the most that is lost in any of
-them: as a share of the member's own spread, or as an amount of return.
+The weight space of a family has one for each member, and what is lost is the most that is lost
+in any of them: as a share of the member's own spread, or as an amount of return.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,54 +58,36 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Fan:
+class WeightSpace:
     """The policies of a task or of a family as functions of the weights.
 
-    part: the task; of a family None. basis: (d, k), orthonormal rows that span what weights can
-    matter by. truth: (k,), the part of the true weights in it, of length one. spread: V* - V of the
-    uniformly random policy, in the unit of losses. worst: the most that any policy loses. n_close:
-    close calls that finding the basis took. members: of a family, their fans.
+    part: the task; of a family None. losses: `Losses`, or `FamilyLosses`. basis: (d, k),
+    orthonormal rows that span what weights can matter by. truth: (k,), the part of the true weights
+    in it, of length one. spread: V* - V of the uniformly random policy, in the unit of losses.
+    worst: the most that any policy loses. n_close: close calls that finding the basis took.
+    members: of a family, their weight spaces.
     """
 
     bec: EquivalenceClass
     part: Part | None
-    losses: Losses | FamilyLosses
+    losses: Any
     states: Mask
     basis: Floats
     truth: Floats
     spread: float
     worst: float
     n_close: int
-    members: tuple[Fan, ...] = ()
+    members: tuple[WeightSpace, ...] = ()
 
     @property
-    def class_of_task(self) -> EquivalenceClass:
-        """The class, where it is of a task."""
-        if self.bec.is_family:
-            raise AssertionError("this is of one task, not of a family")
-        return self.bec
-
-    @property
-    def single(self) -> tuple[Fan, ...]:
-        """The fan itself, or those of the members: each of one task."""
+    def single(self) -> tuple[WeightSpace, ...]:
+        """The weight space itself, or those of the members: each of one task."""
         return self.members or (self,)
 
     @property
     def n_pairs(self) -> int:
         """How many pairs there are in the common numbering of all parts."""
         return len(self.states) * most_actions(self.bec.parts)
-
-    def among(self, optimal: Mask) -> float:
-        """Of a task the least loss of policies that take marked actions (S, A) only."""
-        if not isinstance(self.losses, Losses):
-            raise AssertionError("this is of one task, not of a family")
-        return self.losses.among(optimal)
-
-    def most_among(self, optimal: Mask) -> float:
-        """Of a task the largest loss of policies that take marked actions (S, A) only."""
-        if not isinstance(self.losses, Losses):
-            raise AssertionError("this is of one task, not of a family")
-        return self.losses.most_among(optimal)
 
     def planned(self, weights: tuple[Fraction, ...]) -> tuple[Mask, float] | None:
         """In exact numbers the optimal pairs of weights, (n_pairs,), and the least that is lost.
@@ -116,7 +98,8 @@ class Fan:
         plans = [solve(part.task.mdp, numbers) for part in self.bec.parts]
         if not all(plan.is_proved for plan in plans):
             return None
-        lost = max(map(Fan.among, self.single, (plan.optimal for plan in plans)))
+        pairs = zip(self.single, plans, strict=True)
+        lost = max(space.losses.among(plan.optimal) for space, plan in pairs)
         return stacked(self.bec.parts, (plan.optimal for plan in plans)).ravel(), lost
 
     @property
@@ -124,16 +107,10 @@ class Fan:
         """Of the space of weights that matter."""
         return len(self.basis)
 
-    @cached_property
-    def features(self) -> Floats:
-        """phi(s), or phi(s, a), as floats."""
-        return self.task.mdp.features.floats
-
     @property
     def task(self) -> Task:
         """The task, where it is of one."""
-        if self.part is None:
-            raise AssertionError("this is of one task, not of a family")
+        assert self.part is not None
         return self.part.task
 
     def rows_of(self, policy: Policy) -> tuple[Floats, Floats]:
@@ -146,7 +123,8 @@ class Fan:
         taken = np.zeros((mdp.n_states, mdp.n_actions))
         taken[states, policy] = 1.0
         taken[mdp.terminal] = 0.0
-        paid = self.features if self.features.ndim == 2 else self.features[states, policy]
+        features = mdp.features.floats
+        paid = features if features.ndim == 2 else features[states, policy]
         pairs = pair_features(mdp, discounted_sums(mdp, taken, paid))
         rows = (pairs[states, policy][:, None] - pairs)[self.states].reshape(-1, mdp.n_features)
         lengths = np.linalg.norm(pairs, axis=2)
@@ -154,8 +132,8 @@ class Fan:
         return np.asarray(rows), np.asarray(sizes)
 
 
-def fan_of(bec: EquivalenceClass, *, shares: bool = True) -> Fan:
-    """The fan of a class of a task, where losses are amounts, or of a family.
+def weight_space(bec: EquivalenceClass, *, shares: bool = True) -> WeightSpace:
+    """The weight space of a class of a task, where losses are amounts, or of a family.
 
     shares: whether losses in a family are shares of the members' own spreads, else amounts.
     """
@@ -173,7 +151,7 @@ def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
     return int(np.count_nonzero((lengths > least) & (lengths <= SHOWS * longest)))
 
 
-def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> Fan:
+def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> WeightSpace:
     states = scope_states(part.task.mdp, scope)
     part, n_close = _as_reached(part, scope)
     task, plan = part.task, part.plan
@@ -205,7 +183,8 @@ def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -
         sizes = np.abs(task.weights[task.weights != 0.0])
         n_close += int(float(sizes.min(initial=1.0)) <= SHOWS * float(sizes.max(initial=0.0)))
         n_close += int(_least_share(mdp, states) <= UNCERTAIN)
-    return Fan(bec, part, losses, states, basis, truth, spread / losses.unit, worst, n_close)
+    spread /= losses.unit
+    return WeightSpace(bec, part, losses, states, basis, truth, spread, worst, n_close)
 
 
 def _gaps(part: Part, states: Mask) -> tuple[Floats, float]:
@@ -287,22 +266,22 @@ def _as_reached(part: Part, scope: Scope) -> tuple[Part, int]:
     return replace(part, task=task, plan=replace(plan, optimal=optimal)), 0
 
 
-def _of_family(bec: EquivalenceClass, *, shares: bool) -> Fan:
+def _of_family(bec: EquivalenceClass, *, shares: bool) -> WeightSpace:
     members = tuple(_of_part(bec, part, bec.scope, shares=shares) for part in bec.parts)
-    basis, n_close = _spanning(np.concatenate([fan.basis for fan in members]))
+    basis, n_close = _spanning(np.concatenate([space.basis for space in members]))
     first = members[0].basis
     basis = first if len(first) == len(basis) else basis
     truth = (bec.parts[0].task.weights @ basis.T) @ basis
-    return Fan(
+    return WeightSpace(
         bec,
         None,
         FamilyLosses(bec, members),
-        np.concatenate([fan.states for fan in members]),
+        np.concatenate([space.states for space in members]),
         basis,
         truth / (float(np.linalg.norm(truth)) or 1.0),
-        1.0 if shares else max(fan.spread for fan in members),
-        max(fan.worst for fan in members),
-        n_close + sum(fan.n_close for fan in members),
+        1.0 if shares else max(space.spread for space in members),
+        max(space.worst for space in members),
+        n_close + sum(space.n_close for space in members),
         members,
     )
 
@@ -320,11 +299,11 @@ class FamilyLosses:
     """The losses of many weights in a family: for each the most that is lost in any member."""
 
     bec: EquivalenceClass
-    members: tuple[Fan, ...]
+    members: tuple[WeightSpace, ...]
 
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to, in the common numbering of states."""
-        found = [fan.losses.of(weights) for fan in self.members]
+        found = [space.losses.of(weights) for space in self.members]
         width = most_actions(self.bec.parts)
         missing = [width - lost.optimal.shape[2] for lost in found]
         return Lost(
