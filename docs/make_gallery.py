@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from didact.app.explain import explain_source
+from didact.cli.explain import explain_task
 from didact.report.page.templates import static_text
+from didact.worlds.opening import open_task
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PICTURES = Path(__file__).parent / "pictures" / "gallery"
@@ -81,7 +82,7 @@ def page_of(name: str) -> str:
     """The page of a task of the gallery."""
     sys.path.insert(0, str(EXAMPLES))
     try:
-        page = explain_source(*TASKS[name]).page
+        page = explain_task(open_task(*TASKS[name])).page
     finally:
         sys.path.remove(str(EXAMPLES))
     assert page is not None

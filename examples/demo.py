@@ -9,7 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 import didact
-from didact.report.terminal.worlds import draw_lesson, lesson_line
+from didact.report.terminal.worlds import draw_lesson
+from didact.report.words.lessons import lesson_line
 from didact.teaching.lesson import verify
 
 

@@ -24,6 +24,10 @@ PATIENCE = 300
 """Seconds without a sign of life after which a command counts as stuck, on a busy machine too."""
 
 
+EVIDENCE = ("Proof verified", "Decided in floats, not proved")
+"""How the line after a verdict begins that says what it rests on."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """Exit code, standard output and standard error of one command."""
@@ -34,8 +38,17 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """The first line."""
-        return self.out.splitlines()[0]
+        """The first line, with what follows where it was broken, and the evidence below it."""
+        lines = self.out.splitlines()
+        n = next((i for i, line in enumerate(lines, 1) if line.endswith((".", ":"))), 1)
+        below = lines[n].strip() if n < len(lines) else ""
+        evidence = [f"{words}." for words in EVIDENCE if below.startswith(words)]
+        return " ".join(" ".join([*lines[:n], *evidence]).split())
+
+    @property
+    def told(self) -> str:
+        """All of it, as if no line had been broken."""
+        return " ".join(self.out.split())
 
 
 def refused(answer: Answer, *words: str, code: int = 2, out: str = "") -> None:

@@ -33,12 +33,13 @@ worlds
 show {GRID} --out task.json
 show six-cell --arithmetic float
 teach six-cell --out lesson.json
+teach six-cell --details
 teach task.json --teacher exact --horizon 2 --out exact.json
 teach {GRID} --starts 0 --teacher uvm -t n_samples=500
 teach {GRID} --members 2 --member-cost 1 --out family.json
 teach {GRID} --feedback comparisons --feedback demonstrations --out mixed.json
 teach {GRID} --loss 10%
-teach {GRID} --frontier --out frontier.html
+frontier {GRID} --out frontier.html
 check six-cell lesson.json --proof --loss
 check task.json wrong.json
 check {GRID} mixed.json --proof

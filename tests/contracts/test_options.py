@@ -12,10 +12,10 @@ import pytest
 
 import didact
 from didact.app import convert as converting
-from didact.app import explain as explaining
 from didact.app import reproduce as reproducing
 from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
+from didact.cli import explain as explaining
 from didact.learners.chains.birl import birl
 from didact.teaching.build import TeachSettings
 from didact.teaching.clips.lesson import teach_observed
@@ -24,6 +24,7 @@ from didact.worlds.opening import open_task_or_family
 EDGE_ONLY = {
     "--trust-pickle": "files of agents are read on the command line only",
     "--json": "prints what Python returns",
+    "--details": "prints more of what Python returns",
     "--out": "writes what Python returns, which has save",
     "--help": "Click's own",
     "--parameter": "NAME=VALUE, a keyword of make",
@@ -32,7 +33,6 @@ EDGE_ONLY = {
     "--strategy-option": "NAME=VALUE of strategy_options",
     "--setting": "NAME=VALUE of changes",
     ("rank", "--svg"): "writes what .plot() draws",
-    ("teach", "--frontier"): "prints what frontier returns",
     ("teach", "--loss-time"): "time_limit of teach_within",
     ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
@@ -63,13 +63,14 @@ PYTHON_ONLY = {
 BEHIND = {
     "worlds": [didact.make],
     "teach": [didact.teach, didact.teach_within, didact.teach_mixed, TeachSettings],
+    "frontier": [didact.frontier, TeachSettings],
     "show": [didact.make, didact.solve],
     "learn": [didact.learn, birl],
     "ask": [didact.ask, didact.AskSettings, birl],
     "select": [didact.select, didact.load_recording, didact.observe],
     "convert": [converting.convert],
     "audit": [didact.audit, didact.exam],
-    "explain": [explaining.explain_source, didact.teach],
+    "explain": [explaining.explain_task, didact.teach],
     "reproduce": [reproducing.reproduce],
     "observe": [didact.observe, ObserveSettings, ObserveWorkers, didact.certify, teach_observed],
 }

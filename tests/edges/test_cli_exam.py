@@ -166,7 +166,7 @@ def test_a_mix_is_taught_saved_and_checked(didact, tmp_path):
     done = didact("teach", "six-cell", *kinds, "--out", out)
     assert (done.code, done.err) == (0, "")
     assert done.verdict == "six-cell: 2 items are enough, decided exactly. Proof verified."
-    assert "the hardest question is a difference of" in done.out
+    assert "smallest Q-value gap it relies on: " in done.out
     again = didact("check", "six-cell", out)
     assert (again.code, again.verdict) == (0, "six-cell: 2 items teach it, decided exactly.")
     proved = didact("check", "six-cell", out, "--proof")
@@ -189,7 +189,7 @@ def test_feedback_in_lines_is_checked_and_what_is_false_is_named(didact, tmp_pat
     done = didact("check", "six-cell", path)
     assert (done.code, done.err) == (3, "")
     assert "1 of them wrong: the right ones alone do NOT teach it" in done.verdict
-    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.out
+    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.told
     found = json.loads(didact("check", "six-cell", path, "--json").out)
     assert found["wrong_items"][0]["item"] == 0
     proved = didact("check", "six-cell", path, "--proof")
@@ -240,7 +240,7 @@ def test_few_of_many_items_are_selected(didact, tmp_path):
     done = didact("select", path)
     assert (done.code, done.err) == (0, "")
     assert done.verdict == "six-cell: 5 items: 2 of them are enough, decided exactly."
-    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.out
+    assert "item 1 is not true: in row 1, column 3: left rather than down" in done.told
     assert "item 2, step 1 is wrong: up in row 2, column 3" in done.out
     assert "redundant (1): 5" in done.out
     found = json.loads(didact("select", path, "--task", "six-cell", "--json").out)

@@ -30,18 +30,25 @@ def contradicting() -> Task:
 @pytest.mark.parametrize(
     ("world", "verdict", "code"),
     [
-        ("Taxi-v4", "ONE demonstration of 18 steps is enough. Proof verified.", 0),
-        ("CliffWalking-v1", "ONE demonstration of 13 steps is enough. Proof verified.", 0),
-        ("FrozenLake-v1", "NOT taught: 1 demonstration of 7 steps leaves 1 of 2 constraints", 3),
-        ("six-cell", "ONE demonstration of 4 steps is enough. Proof verified.", 0),
+        ("Taxi-v4", "1 demonstration (18 state-action pairs) is enough. Proof verified.", 0),
+        (
+            "CliffWalking-v1",
+            "1 demonstration (13 state-action pairs) is enough.",
+            0,
+        ),
+        (
+            "FrozenLake-v1",
+            "NOT taught: 1 demonstration (7 state-action pairs) leaves",
+            3,
+        ),
+        ("six-cell", "1 demonstration (4 state-action pairs) is enough. Proof verified.", 0),
     ],
 )
 def test_a_page_is_written_and_the_verdict_printed(didact, tmp_path, world, verdict, code):
     answer = didact("explain", world, "-n", 5, "-o", "page.html")
     assert (answer.code, answer.err) == (code, "")
-    first, second = answer.out.splitlines()
-    assert verdict in first
-    assert re.fullmatch(r"  saved as page\.html \(\d+ kB\)", second)
+    assert verdict in answer.told
+    assert re.fullmatch(r"  saved as page\.html \(\d+ kB\)", answer.out.splitlines()[-1])
     page = (tmp_path / "page.html").read_text()
     assert "✓ Proof verified" in page
     assert f"didact explain {world} -n 5 -o page.html" in page
@@ -78,7 +85,7 @@ def test_the_budget_leaves_something_open(didact):
 
 
 def test_large_worlds_are_numerical_and_small_ones_proved(didact, tmp_path):
-    assert "Numerical" in didact("explain", "random-grid", "-p", "size=60", "-n", 2).out
+    assert "Decided in floats" in didact("explain", "random-grid", "-p", "size=60", "-n", 2).out
     assert "Proof verified" in didact("explain", "random-grid", "-p", "size=6").out
 
 
@@ -137,8 +144,8 @@ def test_a_policy_that_no_reward_explains_stops_with_the_proof(didact, tmp_path)
     assert (answer.code, answer.err) == (3, "")
     lines = answer.out.splitlines()
     assert lines[0] == "The policy swap.json is not optimal for any reward in these features."
-    assert "one step on sand is worth at least one step on grass" in lines[1]
-    assert "one step on grass is worth at least one step on sand" in lines[1]
+    assert "one step on sand is worth at least one step on grass" in answer.told
+    assert "one step on grass is worth at least one step on sand" in answer.told
     assert lines[-1].startswith("Nothing was written")
     assert not (tmp_path / "lesson.html").exists()
     document = json.loads(didact("explain", "cells.json", "--policy", "swap.json", "--json").out)

@@ -34,14 +34,15 @@ def test_what_stays_open_is_told_with_its_member(didact, family, tmp_path):
     done = didact("teach", family, "--horizon", "1", "--budget", "1")
     assert done.code == 3
     assert "NOT taught" in done.verdict
-    assert "open (budget): " in done.out
+    assert "  open: " in done.out
+    assert " (budget)" in done.out
     shown = tmp_path / "shown.json"
     first = json.loads(didact("teach", family, "--horizon", "1", "--budget", "1", "--json").out)
     assert first["format"] == "didact.lesson/1"
     shown.write_text(json.dumps(first["demonstrations"]))
     checked = didact("check", family, shown)
     assert checked.code == 3
-    assert checked.verdict.endswith("do NOT teach 3 members.")
+    assert checked.verdict.endswith("does NOT teach 3 members.")
     assert "open: " in checked.out
 
 

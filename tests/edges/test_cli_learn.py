@@ -131,7 +131,7 @@ def test_many_features_are_cut(didact, tmp_path):
     save_task(Task(mdp, [1] * 40, name="wide"), tmp_path / "wide.json")
     (tmp_path / "d.json").write_text("[[[0, 1]]]")
     answer = didact("learn", tmp_path / "wide.json", tmp_path / "d.json", "--learner", "drawn")
-    assert "(16 more features)" in answer.out
+    assert "(28 more features)" in answer.out
 
 
 def test_odd_names_do_no_harm(didact, tmp_path):

@@ -1,4 +1,4 @@
-"""`didact teach --loss` and `--frontier`: what is only tested is never called more, and exits 3."""
+"""`didact teach --loss` and `didact frontier`: what is only tested is said to be."""
 
 import json
 
@@ -11,7 +11,7 @@ def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
     answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "half-spaces")
     assert answer.code == 0
     assert "to lose at most 5%" in answer.verdict
-    assert "Every class of policies that fits was visited." in answer.verdict
+    assert "every class of policies that fits was visited" in answer.told
     assert "tested" not in answer.out.lower()
 
 
@@ -19,7 +19,8 @@ def test_what_is_only_tested_says_so_and_exits_with_3(didact, monkeypatch):
     monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "planner")
     assert answer.code == 3
-    assert "ONLY TESTED for learners that plan" in answer.verdict
+    assert "ONLY TESTED" in answer.verdict
+    assert "learners that plan: a search found no larger loss" in answer.told
     assert "prove" not in answer.verdict.lower()
 
 
@@ -32,20 +33,21 @@ def test_machines_get_the_same(didact):
 
 
 def test_a_frontier_has_a_line_for_each_bound(didact):
-    answer = didact("teach", *WORLD, "--frontier", "--learner", "half-spaces")
+    answer = didact("frontier", *WORLD, "--learner", "half-spaces")
     assert answer.code == 0
-    assert [line.split()[1] for line in answer.out.splitlines()[1:6]] == [
+    assert [line.split()[0] for line in answer.out.splitlines()[2:7]] == [
         *("10%", "5%", "2%", "1%", "0.1%"),
     ]
     small = ("random-grid", "-p", "size=3", "-p", "n_features=3", "--horizon", "1")
-    found = json.loads(didact("teach", *small, "--frontier", "--json").out)
+    found = json.loads(didact("frontier", *small, "--json").out)
     assert [point["loss"] for point in found["points"]][-1] is None
 
 
 def test_what_cannot_be_asked_is_refused(didact):
     refused(didact("teach", *WORLD, "--loss", "lots"), "loss must be", "lots")
     refused(didact("teach", *WORLD, "--loss", "1%", "--budget", "0"), "budget")
-    refused(didact("teach", *WORLD, "--loss", "1%", "--frontier"), "--frontier")
+    refused(didact("frontier", *WORLD, "--losses", "1%,lots"), "loss must be", "lots")
+    refused(didact("frontier", *WORLD, "--teacher", "uvm"), "--teacher")
 
 
 def test_check_says_what_may_still_be_lost(didact, tmp_path, monkeypatch):

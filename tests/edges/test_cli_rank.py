@@ -8,7 +8,7 @@ import pytest
 
 from didact.mdp import save_task
 from didact.report.page.family import rank_svg
-from didact.report.words.lessons import between
+from didact.report.words.tasks import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
 from tests.command_line import Terminal, refused

@@ -36,68 +36,82 @@ def test_taxi_needs_one_demonstration(didact):
     taxi = newest("Taxi")
     short = didact("teach", taxi)
     assert (short.code, short.err) == (0, "")
-    assert short.verdict == (
-        f"{taxi}: 400 situations, 300 starts: ONE single step is enough. Proof verified."
-    )
+    assert short.verdict == (f"{taxi}: 1 state-action pair is enough. Proof verified.")
+    assert "400 non-terminal reachable states, 300 start states" in short.told
     answer = didact("teach", taxi, "--no-trim")
     assert answer.verdict == (
-        f"{taxi}: 400 situations, 300 starts: ONE demonstration of 18 steps is enough. "
-        "Proof verified."
+        f"{taxi}: 1 demonstration (18 state-action pairs) is enough. Proof verified."
     )
-    assert "   18. dropoff in row 1, column 1; passenger in taxi; to R\n" in answer.out
+    whole = didact("teach", taxi, "--no-trim", "--details")
+    assert "then dropoff in row 1, column 1; passenger in taxi; to R " in whole.told
 
 
 def test_a_lesson_is_drawn_and_told_in_words(didact):
     answer = didact("teach", "six-cell")
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.splitlines() == [
-        "six-cell: 5 situations, 5 starts: ONE demonstration of 4 steps is enough. Proof verified.",
+        "six-cell: 1 demonstration (4 state-action pairs) is enough.",
+        "  Proof verified; 5 non-terminal reachable states, 5 start states.",
         "",
-        "  demonstration 1, 4 steps",
         "  w ◎  g    w ↓",
         "  w ↑  w ←  w ←",
-        "",
         "  reward by feature:   w  white: -1   g  grey: -10",
         "",
-        "  cost 1, proved fewest: no lesson of allowed demonstrations costs less",
-        "  closed: learners that plan for themselves learn it too",
-        "  the hardest question is a difference of 0.5905 in return",
-        "",
-        "  what it says:",
-        "  [   1] a step on white is never a gain",
-        "  [   1] one step on grey costs at least 2.54 times a step on white",
+        "  cost: 1 demonstration, proved fewest",
+        "  lower bound: 1: no lesson of allowed demonstrations costs less",
+        "  closed: it also holds for learners that plan for themselves",
+        "  smallest Q-value gap it relies on: 0.5905",
+        "  --details: all steps, half-spaces, the checker's words",
     ]
+    whole = didact("teach", "six-cell", "--details").out.splitlines()
+    assert whole[:11] == answer.out.splitlines()[:11]
+    assert "    1: a step on white is never a gain" in whole
+    assert "    1: one step on grey costs at least 2.54 times a step on white" in whole
+    assert any(line.startswith("  checker: proved: 1 demonstrations (4 pairs)") for line in whole)
+
+
+def test_demonstrations_are_numbered_on_one_grid(didact):
+    lines = didact("teach", "random-grid", "--horizon", 1).out.splitlines()
+    drawn = "\n".join(lines[3:12])
+    numbers = sorted(map(int, re.findall(r"[↑↓←→](\d+)", drawn)))
+    n = len(numbers)
+    assert numbers == list(range(1, n + 1))
+    assert lines[12] == f"  ↑{n}: a step of demonstration {n}"
+    assert lines[0].endswith(f" {n} state-action pairs are enough.")
 
 
 def test_starts_decide_what_can_be_taught(didact):
     answer = didact("teach", "six-cell", "--starts", "4")
     assert (answer.code, answer.err) == (3, "")
     assert answer.verdict == (
-        "six-cell: 5 situations, 1 start: NOT taught: 1 demonstration of 2 steps leaves 1 of 2 "
+        "six-cell: NOT taught: 1 demonstration (2 state-action pairs) leaves 1 of 2 "
         "constraints open. Proof verified."
     )
-    told = " ".join(answer.out.split())
-    assert "down against left in row 1, column 3: one step on grey costs" in told
-    assert "(not reachable)" in told
+    assert "open: down against left in row 1, column 3 (not reachable)" in answer.told
+    assert "may lose 3.68" in answer.told
+    told = didact("teach", "six-cell", "--starts", "4", "--details").told
+    assert "open: one step on grey costs" in told
     assert re.search(r"weights that fit all of it and are wrong: .* loses up to 3\.68", told)
-    assert "learn it too" not in told
+    assert "plan for themselves" not in told
     assert didact("teach", "six-cell", "--starts", "2,4").code == 0
 
 
 def test_a_budget_is_kept_and_what_it_costs_is_said(didact):
     whole = didact("teach", "random-grid", "--seed", 1, "--horizon", 1)
     assert whole.code == 0
-    assert "14 single steps are enough" in whole.verdict
+    assert "14 state-action pairs are enough" in whole.verdict
     part = didact("teach", "random-grid", "--seed", 1, "--horizon", 1, "--budget", 5)
     assert part.code == 3
-    assert re.search(r"NOT taught: 5 single steps leave \d+ of 16 constraints open", part.verdict)
+    assert re.search(
+        r"NOT taught: 5 state-action pairs leave \d+ of 16 constraints open", part.verdict
+    )
     assert "(budget)" in part.out
 
 
 def test_floats_are_said_to_prove_nothing(didact):
     answer = didact("teach", "six-cell", "--arithmetic", "float")
     assert answer.code == 0
-    assert answer.verdict.endswith("is enough. Numerical, not proved.")
+    assert answer.verdict.endswith("is enough. Decided in floats, not proved.")
 
 
 def test_nothing_to_show(didact, tmp_path):
@@ -230,7 +244,7 @@ def test_a_terminal_gets_an_animation_and_the_same_verdict():
     """Each frame is drawn over the last; what remains is what a file would get."""
     terminal = Terminal("teach", "six-cell")
     assert terminal.end() == 0
-    assert "ONE demonstration of 4 steps is enough. Proof verified." in terminal.text
+    assert "1 demonstration (4 state-action pairs) is enough." in terminal.text
     assert terminal.text.count("◎") >= 4
     assert "Traceback" not in terminal.text
 
@@ -243,7 +257,7 @@ def test_a_lesson_passes_its_own_check(didact, lesson):
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.splitlines() == [
         "six-cell: 1 demonstration teaches it.",
-        "closed: learners that plan for themselves learn it too",
+        "  closed: it also holds for learners that plan for themselves",
     ]
     proved = didact("check", "six-cell", lesson, "--proof")
     assert (proved.code, proved.verdict) == (
@@ -258,7 +272,8 @@ def test_demonstrations_alone_are_enough(didact, tmp_path):
         answer = didact("check", "six-cell", path, "--proof")
         assert answer.code == 3
         assert answer.verdict == "six-cell: 1 demonstration does NOT teach it. Proof verified."
-        assert "weights that fit all of it and are wrong" in answer.out
+        whole = didact("check", "six-cell", path, "--details")
+        assert "weights that fit all of it and are wrong" in whole.told
     path.write_text(json.dumps([[[3, 0]], [[2, 1]]]))
     assert didact("check", "six-cell", path).verdict == "six-cell: 2 demonstrations teach it."
 
@@ -266,17 +281,20 @@ def test_demonstrations_alone_are_enough(didact, tmp_path):
 def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path):
     path = tmp_path / "shown.json"
     path.write_text(json.dumps([[[2, 1], [5, 2], [4, 2], [3, 0]], [[1, 1]]]))
-    answer = didact("check", "six-cell", path, "--proof")
+    answer = didact("check", "six-cell", path, "--proof", "--details")
     assert (answer.code, answer.err) == (3, "")
-    assert answer.out.splitlines() == [
+    assert answer.verdict == (
         "six-cell: 2 demonstrations, 1 wrong step of 5: the right steps alone teach it. "
-        "Proof verified.",
-        "demonstration 2, step 1: down in row 1, column 2 is not optimal, left is better by 1.54",
-        "    it contradicts what is shown elsewhere: down in row 1, column 3",
-        "closed: learners that plan for themselves learn it too",
+        "Proof verified."
+    )
+    assert (
+        "demonstration 2, step 1: down in row 1, column 2 is not optimal, left is better by 1.54; "
+        "it contradicts what is shown elsewhere: down in row 1, column 3"
+    ) in answer.told
+    assert answer.told.endswith(
         "checker: proved: 1 demonstrations (4 pairs) teach 'six-cell' (scope reachable): "
-        "4 directions of 5 states follow",
-    ]
+        "4 directions of 5 states follow"
+    )
     told = json.loads(didact("check", "six-cell", path, "--json").out)
     assert told["teaches"] is False
     assert told["wrong"][0]["contradicted_by"] == [[2, 1]]
@@ -290,7 +308,8 @@ def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path)
         "six-cell: 1 demonstration, 1 wrong step of 2: the right steps alone do NOT teach it. "
         "Proof verified.",
     )
-    assert "weights that fit the right steps and are wrong" in answer.out
+    whole = didact("check", "six-cell", path, "--details")
+    assert "weights that fit the right steps and are wrong" in whole.told
 
 
 def test_check_as_json(didact, lesson):
@@ -413,9 +432,9 @@ def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
     path.write_text(answer.out)
     document = json.loads(didact("check", "FrozenLake-v1", path, "--json").out)
     assert document["way_out"] == {"starts": [3], "added": [3], "n_demonstrations": 1}
-    said = didact("check", "FrozenLake-v1", path).out.splitlines()[-1]
-    assert said == (
-        "way out: with 1 more demonstration that begins in row 1, column 4, they teach it, checked"
+    said = didact("check", "FrozenLake-v1", path).told
+    assert (
+        "with 1 more demonstration that begins in row 1, column 4, they teach it, checked" in said
     )
 
 
@@ -424,19 +443,19 @@ def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact, monkey
     world = ("teach", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "1")
     tested = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "planner")
     assert tested.code == 3
-    assert "ONLY TESTED for" in tested.verdict
+    assert "ONLY TESTED" in tested.verdict
     told = tested.out.lower()
     assert "proved" not in told
     assert "proof" not in told
     assert "every class" not in told
     visited = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "half-spaces")
     assert visited.code == 0
-    assert "Every class of policies that fits was visited." in visited.verdict
+    assert "learners of half-spaces: every class of policies that fits was visited" in visited.told
     listed = json.loads(didact(*world, "--horizon", "1", "--loss", "1%", "--json").out)
     assert listed["within"]["status"] == "tested"
-    frontier = didact(*world, "--horizon", "1", "--frontier", "--learner", "planner")
+    frontier = didact("frontier", *world[1:], "--horizon", "1", "--learner", "planner")
     assert frontier.code == 3
-    assert "tested is not proved" in frontier.out
+    assert "that is not proved" in frontier.out
 
 
 def test_expected_attempts_are_a_cost_of_teach(didact):

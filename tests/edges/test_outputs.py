@@ -13,7 +13,7 @@ ROBOT = "observe point-robot --discount 0.5 --n-rollouts 2 --length 3 --n-situat
 WRITERS = {
     ("teach", "--out"): ("teach task.json --out", "task.json"),
     ("teach --feedback", "--out"): ("teach task.json --feedback comparisons --out", "task.json"),
-    ("teach --frontier", "--out"): ("teach task.json --frontier --out", "task.json"),
+    ("frontier", "--out"): ("frontier task.json --out", "task.json"),
     ("show", "--out"): ("show task.json --out", "task.json"),
     ("explain", "--out"): ("explain task.json --out", "task.json"),
     ("learn", "--out"): ("learn task.json lesson.json --n-steps 50 --out", "lesson.json"),

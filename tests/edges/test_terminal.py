@@ -158,10 +158,10 @@ def test_no_line_is_wider_than_the_terminal(world, width):
 def test_a_large_grid_is_cut_with_a_note():
     task = make("random-grid", size=(70, 50), n_features=2, seed=1)
     lines = picture(task, width=80)
-    assert len(lines) == 61
+    assert len(lines) == 13
     note = lines[-1]
-    columns = int(note.split(" rows, ")[1].split()[0])
-    assert note == f"  (the first 60 of 70 rows, {columns} of 50 columns)"
+    columns = int(note.split(" to ")[2].split()[0])
+    assert note == f"  (rows 1 to 12 of 70, columns 1 to {columns} of 50)"
     assert 10 <= columns <= 15
     assert cell_len(lines[0]) <= 80
     whole = picture(make("random-grid", size=(5, 5), n_features=2), width=80)
@@ -169,18 +169,18 @@ def test_a_large_grid_is_cut_with_a_note():
 
 
 def test_a_large_table_is_cut_with_a_note():
-    assert picture(make("garnet", n_states=25))[-1].split()[0] == "24"
-    assert picture(make("garnet", n_states=26))[-1] == "    (1 more state)"
+    assert picture(make("garnet", n_states=12))[-1].split()[0] == "11"
+    assert picture(make("garnet", n_states=13))[-1] == "    (1 more state; --details)"
     lines = picture(make("garnet", n_states=300))
-    assert lines[-1] == "    (275 more states)"
-    assert len(lines) == 27
+    assert lines[-1] == "    (288 more states; --details)"
+    assert len(lines) == 14
 
 
 def test_many_features_are_cut_with_a_note():
     lines = "\n".join(drawn(make("random-grid", size=3, n_features=70)))
-    assert "feature 23:" in lines
-    assert "feature 24:" not in lines
-    assert "(46 more features)" in lines
+    assert "feature 11:" in lines
+    assert "feature 12:" not in lines
+    assert "(58 more features)" in lines
 
 
 def test_a_world_of_one_state_has_one_of_everything():

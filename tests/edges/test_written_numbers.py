@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.policies import read_policy
 from didact.cli import cli
+from didact.cli.policies import read_policy
 from didact.errors import DidactError
 from didact.mdp.files import family_document, task_document
 from didact.mdp.recordings.formats import given_items

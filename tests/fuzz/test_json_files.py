@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.policies import read_policy
+from didact.cli.policies import read_policy
 from didact.mdp.files import (
     family_document,
     load_family,

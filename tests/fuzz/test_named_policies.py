@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from didact.app.policies import read_policy
+from didact.cli.policies import read_policy
 from tests.fuzz.contract import Files, Target, keeps_contract
 from tests.fuzz.test_json_files import are_probabilities, tasks
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from didact.app.policies import read_policy
 from didact.auditing import Audit, Exam, audit, exam, load_exam
 from didact.auditing.grading import as_answer, is_right
 from didact.auditing.questions import SIDES, ExamQuestion
+from didact.cli.policies import read_policy
 from didact.errors import InvalidFile, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
 from didact.files.extras import named_object

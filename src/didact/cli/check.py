@@ -38,6 +38,7 @@ NEEDS_EXACT = (
 @options.arithmetic()
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
 @click.option("--loss", is_flag=True, help="Say what learners may still lose after them.")
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -45,6 +46,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -56,13 +58,7 @@ def command(
     right steps alone. Exit code 0: all steps are right and they teach it; 3: they do not, or some
     steps are wrong; 4: the proof failed.
     """
-    from didact.mdp import Family, Task
-    from didact.report.words.lessons import (
-        cost_lines,
-        family_verdict_lines,
-        further_line,
-        verdict_lines,
-    )
+    from didact.report.words.verdicts import describe_verdict
     from didact.worlds.opening import open_task_or_family
 
     with printing.waiting(f"checking {demonstrations}"):
@@ -72,18 +68,12 @@ def command(
     if as_json:
         printing.print_json(_document(task, checked))
         return printing.exit_code(verdict.teaches)
-    said = (verdict, checked.n_demonstrations, verified)
-    lines: list[str] = []
-    if isinstance(task, Family):
-        lines += family_verdict_lines(task, *said)
-    else:
-        lines += verdict_lines(task, *said)
-    if verified:  # it says what was proved, and what of the file was not checked
-        lines.append(f"checker: {verified}")
-    if checked.suggested_starts is not None and isinstance(task, Task):
-        lines.append(further_line(task, checked.suggested_starts))
-    lines += cost_lines(checked.costs, task.names if isinstance(task, Family) else None)
-    printing.print_result(lines)
+    said = describe_verdict(
+        *(task, verdict, checked.n_demonstrations, verified),
+        further=checked.suggested_starts,
+        costs=checked.costs,
+    )
+    printing.print_result(said.lines(details=details))
     return printing.exit_code(verdict.teaches)
 
 

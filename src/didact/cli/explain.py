@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from didact.cli import options, printing
 from didact.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from didact.bec.halfspaces import Scope
+    from didact.bec.rationalise import NearestReward, Rationalisation
+    from didact.mdp import Family, Task
+    from didact.planning.solve import Arithmetic
+    from didact.report.page.lesson import Audience
+    from didact.teaching import Lesson
 
 
 @click.command("explain")
@@ -60,82 +70,60 @@ def command(
     what each demonstration rules out, what stays open. Exit code 0: taught; 3: something stays
     open, or no reward explains the policy; 4: the proof failed.
     """
-    from didact.app.explain import explain_source
+    from didact.files.json import require_writable
+    from didact.files.kinds import PAGE
+    from didact.mdp import Family
+    from didact.worlds.opening import open_task_or_family
 
     parameters = options.world_settings(world, settings, seed, members)
     kept = {**given, "seed": seed, "members": members, "out": out, "pair": pair}
-    again = _command(world, settings, kept)
-    family = _family(world, parameters)
-    if family is not None:
-        return _explain_family(family, given, seed, again, out, as_json=as_json)
+    how: dict[str, Any] = {
+        "seed": seed or 0,
+        "command": _command(world, settings, kept),
+        "out": out,
+    }
     with printing.waiting(f"explaining {world}"):
-        explained = explain_source(
-            world,
-            parameters,
-            pair=_as_pair(pair),
-            seed=0 if seed is None else seed,
-            command=again,
-            out=out,
-            **given,
-        )
+        require_writable(out, PAGE, [world])
+        subject = open_task_or_family(world, parameters)
+        if isinstance(subject, Family):
+            _require_usual(given)
+            del given["policy"], given["if_not_optimal"], given["audience"]
+            explained = explain_family(subject, **how, **given)
+        else:
+            explained = explain_task(subject, pair=_as_pair(pair), **how, **given)
     if as_json:
         written = None if explained.page is None else out
         printing.print_json({**explained.document(), "page": written})
-        return printing.exit_code(explained.is_taught)
-    _say(explained, out)
+    else:
+        _print(explained, out)
     return printing.exit_code(explained.is_taught)
 
 
-def _family(world: str, parameters: dict[str, Any]) -> Any:
-    """The family that is meant; None for a task, which is opened later."""
-    from didact.mdp import Family
-    from didact.worlds.opening import meaning_of, open_task_or_family
-
-    if "members" not in parameters and meaning_of(world) != "file":
-        return None
-    found = open_task_or_family(world, parameters)
-    return found if isinstance(found, Family) else None
-
-
-def _explain_family(
-    family: Any, given: dict[str, Any], seed: int | None, again: str, out: str, *, as_json: bool
-) -> int:
-    """The page of a family; options that speak of one world are refused."""
-    from didact.app.explain import explain_family
-    from didact.report.words.lessons import family_lesson_lines
-
+def _require_usual(given: dict[str, Any]) -> None:
+    """Refuse for a family what speaks of one world."""
     for name in ("policy", "if_not_optimal", "audience"):
         if given[name] != _USUAL[name]:
             raise InvalidParameter(
                 f"--{name.replace('_', '-')} is for one world; leave it out for a family"
             )
-    taken = {k: v for k, v in given.items() if k not in ("policy", "if_not_optimal", "audience")}
-    with printing.waiting(f"explaining {family.name}"):
-        start = 0 if seed is None else seed
-        explained = explain_family(family, seed=start, command=again, out=out, **taken)
-    if as_json:
-        printing.print_json({**explained.document(), "page": out})
-        return printing.exit_code(explained.is_taught)
-    for line in family_lesson_lines(family, explained.lesson, explained.verified):
-        printing.print_line(line)
-    size = len(explained.page.encode("utf-8"))
-    printing.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
-    return printing.exit_code(explained.is_taught)
 
 
-def _say(explained: Any, out: str) -> None:
+def _print(explained: Explained, out: str) -> None:
     """The verdict, the story of the policy, and where the page is."""
     from didact.report.words.lessons import lesson_line
 
-    if explained.lesson is not None:
-        printing.print_line(lesson_line(explained.task, explained.lesson, explained.verified))
-    for line in explained.story:
-        printing.print_line(f"  {line}" if explained.lesson is not None else line)
+    lines = (
+        []
+        if explained.lesson is None
+        else [lesson_line(explained.subject, explained.lesson, explained.verified)]
+    )
+    lines += [f"  {line}" if explained.lesson is not None else line for line in explained.story]
     if explained.page is None:
-        printing.print_line("Nothing was written; --if-not-optimal nearest teaches the nearest.")
+        lines.append("Nothing was written; --if-not-optimal nearest teaches the nearest.")
+        printing.print_result(lines)
         return
     size = len(explained.page.encode("utf-8"))
-    printing.print_line(f"  saved as {out} ({max(1, round(size / 1000))} kB)")
+    printing.print_result(lines, [f"{out} ({max(1, round(size / 1000))} kB)"])
 
 
 def _as_pair(text: str | None) -> tuple[int, int] | None:
@@ -167,3 +155,216 @@ def _command(world: str, settings: tuple[str, ...], given: dict[str, Any]) -> st
         if value is not None and _USUAL.get(name) != value:
             parts += [_SHORT.get(name, f"--{name.replace('_', '-')}"), str(value)]
     return shlex.join(parts)
+
+
+IfNotOptimal = Literal["stop", "nearest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """A task or a family, the lesson for it and its page; or why there is none.
+
+    policy: whether a reward explains the given policy; None where the task's own was taken.
+    nearest: what is taught instead of a policy that no reward explains. lesson, page: None where
+    there is nothing to teach and the user chose to stop. story: paragraphs about the policy.
+    """
+
+    subject: Task | Family
+    lesson: Lesson | None
+    verified: str | None
+    page: str | None
+    policy: Rationalisation | None = None
+    nearest: NearestReward | None = None
+    story: tuple[str, ...] = ()
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether nothing stays open; never where no reward explains the policy."""
+        return self.lesson is not None and self.lesson.is_complete
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines; the page itself is a file."""
+        from didact.mdp import Family
+
+        lesson = None if self.lesson is None else self.lesson.document()
+        told = {"verified": self.verified, "lesson": lesson}
+        if isinstance(self.subject, Family):
+            return {"family": self.subject.name, **told}
+        return {
+            "task": self.subject.name,
+            "policy": None if self.policy is None else self.policy.document(),
+            "nearest": None if self.nearest is None else self.nearest.document(),
+            "story": list(self.story),
+            **told,
+        }
+
+
+def explain_task(
+    task: Task,
+    *,
+    policy: str = "optimal",
+    if_not_optimal: IfNotOptimal = "stop",
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    pair: tuple[int, int] | None = None,
+    audience: Audience = "experts",
+    command: str | None = None,
+    out: str | None = None,
+    **settings: Any,
+) -> Explained:
+    """The page of a lesson for a task, and for a policy where one is given.
+
+    policy: 'optimal' for the task's own weights, else as `read_policy` takes it. settings go to
+    `teach`; demonstrations are whole, to be watched to their end. arithmetic 'auto' is exact up to
+    EXACT_UP_TO states times features. audience: for whom the page is. out: write the page
+    there; the place is tried before the work.
+    """
+    from didact.bec.classes import equivalence_class
+    from didact.cli.policies import read_policy
+    from didact.files.json import require_writable, write_text
+    from didact.files.kinds import PAGE
+    from didact.report.page.lesson import lesson_page
+    from didact.report.page.writing import EXACT_UP_TO
+    from didact.teaching.lesson import verified_lesson
+
+    if out is not None:
+        require_writable(out, PAGE, [policy])
+    if pair is not None:
+        _require_pair(task, pair)
+    if arithmetic == "auto" and task.mdp.n_states * task.mdp.n_features > EXACT_UP_TO:
+        arithmetic = "float"
+    how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
+    reward = _Reward(task)
+    if policy != "optimal":
+        given = read_policy(policy, task)
+        reward = _reward_of(task, policy, given, or_nearest=if_not_optimal == "nearest", **how)
+    about: dict[str, Any] = {
+        "policy": reward.found,
+        "nearest": reward.nearest,
+        "story": reward.story,
+    }
+    if reward.task is None:
+        return Explained(task, None, None, None, **about)
+    task = reward.task
+    bec = equivalence_class(task, **how)
+    own = None if reward.given is None else _own_actions(bec.plan.optimal, reward.given)
+    lesson = _best_lesson(task, bec, {"trim": False, "taken": own, **settings})
+    if own is not None:
+        about["story"] = (*reward.story, *_ties(task, bec, own, lesson))
+    verified = verified_lesson(task, lesson)
+    shown: dict[str, Any] = {"command": command, "story": about["story"], "pair": pair}
+    page = lesson_page(task, lesson, bec=bec, verified=verified, audience=audience, **shown)
+    if out is not None:
+        write_text(page, out, kind=PAGE)
+    return Explained(task, lesson, verified, page, **about)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reward:
+    """The task with the reward that is taught, None where none explains the policy; and why.
+
+    given: the policy's probabilities (S, A); None where the task's own was taken.
+    """
+
+    task: Task | None
+    given: Any = None
+    found: Rationalisation | None = None
+    nearest: NearestReward | None = None
+    story: tuple[str, ...] = ()
+
+
+def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: Any) -> _Reward:
+    """The reward that explains a policy, or the nearest one where that is wanted."""
+    from didact.bec.rationalise import nearest_reward, rationalise
+    from didact.mdp import Task
+    from didact.report.page.scene import scene_of
+    from didact.report.page.words import policy_story
+
+    found, nearest = rationalise(task.mdp, given, **how), None
+    if not found.explains and or_nearest:
+        nearest = nearest_reward(task.mdp, given, **how)
+    story = tuple(policy_story(task, policy, found, nearest, scene_of(task)))
+    weights = found.weights if nearest is None else nearest.weights
+    if weights is None:
+        return _Reward(None, given, found, nearest, story)
+    name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
+    seen = task.observations
+    taught = Task(task.mdp, list(weights), name=name, layout=task.layout, observations=seen)
+    return _Reward(taught, given, found, nearest, story)
+
+
+def _own_actions(optimal: Any, policy: Any) -> Any:
+    """The actions (S, A) that demonstrations may take: the policy's own, where those are optimal.
+
+    Where none of them is, which only happens under the nearest reward, every optimal one.
+    """
+    import numpy as np
+
+    own = optimal & (np.asarray(policy) > 0)
+    return np.where(own.any(axis=1)[:, None], own, optimal)
+
+
+def _best_lesson(task: Task, bec: Any, settings: Mapping[str, Any]) -> Lesson:
+    """The lesson that the settings ask for; where it shows nothing, all that can be shown.
+
+    A demonstration that states no facet of the class may still exclude rewards. The teacher
+    `scot-redundant` picks it, and the page tells what stays open.
+    """
+    from didact.teaching import teach
+
+    lesson = teach(task, bec=bec, **settings)
+    if lesson.is_complete or lesson.demonstrations or settings.get("teacher", "scot") != "scot":
+        return lesson
+    return teach(task, bec=bec, **{**settings, "teacher": "scot-redundant"})
+
+
+def _ties(task: Task, bec: Any, own: Any, lesson: Lesson) -> Iterator[str]:
+    """Where the reward holds other actions for as good as the policy's own."""
+    from didact.bec.halfspaces import scope_states
+    from didact.inputs import counted
+
+    counts = scope_states(task.mdp, bec.scope) & (bec.plan.optimal & ~own).any(axis=1)
+    n = int(counts.sum())
+    if not n:
+        return
+    open_words = "" if lesson.is_complete else " That they are as good it cannot show."
+    yield (
+        f"Under this reward other actions are exactly as good in {counted(n, 'state')}. Every "
+        f"step that is shown is the policy's own.{open_words}"
+    )
+
+
+def _require_pair(task: Task, pair: tuple[int, int]) -> None:
+    k = task.mdp.n_features
+    if len(set(pair)) != 2 or not all(0 <= feature < k for feature in pair):
+        raise InvalidParameter(
+            f"--pair must name two different features from 0 to {k - 1}; it is {pair[0]},{pair[1]}"
+        )
+
+
+def explain_family(
+    family: Family,
+    *,
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    command: str | None = None,
+    out: str | None = None,
+    **settings: Any,
+) -> Explained:
+    """The page of a lesson for a family; settings go to `teach`, out as for `explain_task`."""
+    from didact.bec.classes import equivalence_class
+    from didact.files.json import require_writable, write_text
+    from didact.files.kinds import PAGE
+    from didact.report.page.family import family_page
+    from didact.teaching import teach
+    from didact.teaching.lesson import verified_lesson
+
+    if out is not None:
+        require_writable(out, PAGE)
+    bec = equivalence_class(family, scope=scope, arithmetic=arithmetic)
+    lesson = teach(family, bec=bec, **{"trim": False, **settings})
+    verified = verified_lesson(family, lesson)
+    page = family_page(family, lesson, bec=bec, verified=verified, command=command)
+    if out is not None:
+        write_text(page, out, kind=PAGE)
+    return Explained(family, lesson, verified, page)

@@ -48,6 +48,9 @@ trust_pickle = click.option(
     help="Let an agent's .zip and vecnormalize.pkl be unpickled, which can run any code.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+details = click.option(
+    "--details", is_flag=True, help="Print all there is to tell, not only what fits a screen."
+)
 horizon = click.option(
     "--horizon", type=Whole(1), help="Steps of a demonstration; 1: single pairs."
 )

@@ -182,6 +182,16 @@ def _console() -> Console:
     return console
 
 
+def _width() -> int:
+    """The columns of the terminal; 80 where there is none."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return max(int(columns), NARROWEST)
+    with suppress(OSError, ValueError):
+        return max(os.get_terminal_size(_out().fileno()).columns or 80, NARROWEST)
+    return 80
+
+
 def _carried(text: str) -> str:
     """The text in signs that standard output can carry."""
     if _can_carry(text):
@@ -214,8 +224,16 @@ def exit_code(done: bool) -> int:
 
 
 def print_result(lines: Iterable[str], saved: Iterable[str | None] = ()) -> None:
-    """Lines on standard output, and where files were written; None where one was not wanted."""
-    for line in lines:
+    """Lines on standard output, none broken inside a word, and where files were written.
+
+    saved: places; None where one was not wanted. They are never broken, to be copied.
+    """
+    from didact.report.terminal import wrapped_lines
+
+    width = _width()
+    for line in wrapped_lines(
+        map(printable, (" ".join(line.splitlines()) for line in lines)), width
+    ):
         print_line(line)
     for place in saved:
         if place is not None:

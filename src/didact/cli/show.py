@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @options.seed("a random world; the same as -p seed=N")
 @options.arithmetic()
 @options.file("--out", help="Also write the task to this file.")
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -27,6 +28,7 @@ def command(
     seed: int | None,
     arithmetic: Arithmetic,
     out: str | None,
+    details: bool,
     as_json: bool,
 ) -> None:
     """Draw WORLD with its optimal actions.
@@ -50,7 +52,7 @@ def command(
         return
     from didact.report.terminal.worlds import draw_task
 
-    printing.print_drawing(lambda width: draw_task(task, plan, width=width))
+    printing.print_drawing(lambda width: draw_task(task, plan, width=width, details=details))
     printing.print_result((), [out])
 
 

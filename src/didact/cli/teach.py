@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,8 +11,9 @@ import click
 from didact.cli import options, printing
 
 if TYPE_CHECKING:
-    from didact.app.teach import Taught
-    from didact.mdp import Task
+    from didact.mdp import Family, Task
+    from didact.teaching import Lesson
+    from didact.teaching.check import SuggestedStarts
 
 RESERVED = (
     *("world", "task", "source", "parameters", "bec", "starts", "seed"),
@@ -78,13 +81,8 @@ RESERVED = (
     type=click.FloatRange(0, min_open=True),
     help="With --loss: seconds to look; what is not visited then is only tested. 60 by default.",
 )
-@click.option(
-    "--frontier",
-    "as_frontier",
-    is_flag=True,
-    help="How many demonstrations keep within how much loss: 10% to exact.",
-)
-@options.file("--out", help="Write the lesson to this file; with --frontier, its page (.html).")
+@options.file("--out", help="Write the lesson to this file.")
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -95,8 +93,8 @@ def command(
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
     feedback: tuple[str, ...],
-    as_frontier: bool,
     out: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -113,102 +111,149 @@ def command(
         "starts": "all" if starts == "all" else options.read_numbers(starts, "--starts"),
         "seed": 0 if seed is None else seed,
     }
-    if as_frontier and not feedback:
-        return _frontier(world, parameters, {**choices, "out": out}, as_json)
     choices["member_cost"] = options.read_member_cost(member_cost)
-    if feedback:
-        return _mix(world, parameters, choices, {"feedback": feedback, "out": out}, as_json)
-    return _lesson(world, parameters, {**choices, "out": out}, as_json)
-
-
-def _lesson(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
-    """The demonstrations that a teacher picks."""
-    from didact.app.teach import teach_source
-
-    _require_no_over_teaching(choices)
     with printing.waiting(f"teaching {world}"):
-        taught = teach_source(world, parameters, **choices)
+        if feedback:
+            taught = mix_source(world, parameters, feedback=feedback, out=out, **choices)
+        else:
+            taught = teach_source(world, parameters, out=out, **choices)
     if as_json:
         printing.print_json(taught.document())
-        return printing.exit_code(taught.lesson.reaches_its_goal)
-    from didact.mdp import Family
-
-    if isinstance(taught.task, Family):
-        from didact.report.words.lessons import family_lesson_lines
-
-        for line in family_lesson_lines(taught.task, taught.lesson, taught.verified):
-            printing.print_line(line)
     else:
-        _draw(taught.task, taught)
-    if choices["out"] is not None:
-        printing.print_line(f"  saved as {choices['out']}")
+        _print(taught, out, details=details)
     return printing.exit_code(taught.lesson.reaches_its_goal)
 
 
-def _frontier(world: str, parameters: Any, choices: dict[str, Any], as_json: bool) -> int:
-    """How many demonstrations keep learners within how much of the best."""
-    from didact.app.teach import frontier_source
+def _print(taught: Taught, out: str | None, *, details: bool) -> None:
+    """The lesson, and where else to begin where it is not complete."""
+    from didact.mdp import Family
+    from didact.report.words.lessons import (
+        describe_lesson,
+        describe_mix,
+        suggested_starts_lines,
+    )
 
-    if choices.pop("loss") is not None or choices.pop("budget") is not None:
-        raise click.UsageError("--frontier has its own losses; leave --loss and --budget out")
-    _require_no_over_teaching(choices)
-    limit = choices.pop("loss_time")
-    choices |= {} if limit is None else {"time_limit": limit}
-    if choices["teacher"] == "scot":
-        choices["teacher"] = "exact"
-    with printing.waiting(f"the frontier of {world}"):
-        task, found = frontier_source(world, parameters, **choices)
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        from didact.report.words.lessons import frontier_lines
-
-        for line in frontier_lines(task, found):
-            printing.print_line(line)
-        if choices["out"] is not None:
-            printing.print_line(f"  saved as {choices['out']}")
-    return printing.exit_code(found.is_certain)
-
-
-def _require_no_over_teaching(choices: dict[str, Any]) -> None:
-    """Refuse what only a mix of feedback has."""
-    given = choices.pop("over_teach"), choices.pop("margin")
-    if given != (False, None):
-        raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
-
-
-def _mix(
-    world: str, parameters: Any, choices: dict[str, Any], named: dict[str, Any], as_json: bool
-) -> int:
-    """The cheapest mix of several kinds of feedback."""
-    from didact.app.teach import mix_source
-
-    with printing.waiting(f"teaching {world}"):
-        mixed = mix_source(world, parameters, **choices, **named)
-    if as_json:
-        printing.print_json(mixed.lesson.document())
-    else:
-        from didact.report.words.lessons import mixed_lesson_lines
-
-        for line in mixed_lesson_lines(mixed.lesson, mixed.verified):
-            printing.print_line(line)
-        if named["out"] is not None:
-            printing.print_line(f"  saved as {named['out']}")
-    return printing.exit_code(mixed.lesson.is_complete)
-
-
-def _draw(task: Task, taught: Taught) -> None:
-    """The lesson of a task, and a way out where it is not complete."""
+    task, lesson, verified = taught.task, taught.lesson, taught.verified
+    if lesson.is_mixed:
+        printing.print_result(describe_mix(task, lesson, verified).lines(details=details), [out])
+        return
+    if isinstance(task, Family):
+        said = describe_lesson(task, lesson, verified)
+        printing.print_result(said.lines(details=details), [out])
+        return
     from didact.report.terminal.worlds import draw_lesson
 
-    printing.play(task, taught.lesson.demonstrations)
+    printing.play(task, lesson.demonstrations)
     printing.print_drawing(
-        lambda width: draw_lesson(task, taught.lesson, taught.verified, width=width)
+        lambda width: draw_lesson(task, lesson, verified, width=width, details=details)
     )
-    if taught.lesson.status == "partial" and taught.lesson.within is None:
-        from didact.report.words.lessons import suggested_starts_lines
-
-        with printing.waiting("looking for a way out"):
+    lines: list[str] = []
+    if lesson.status == "partial" and lesson.within is None:
+        with printing.waiting("looking for other start states"):
             found = taught.suggested_starts()
-        for line in suggested_starts_lines(task, taught.lesson, found):
-            printing.print_line(f"  {line}")
+        lines = [f"  {line}" for line in suggested_starts_lines(task, lesson, found)]
+    printing.print_result(lines, [out])
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """A task or a family, a lesson for it, and what the independent checker said of its proof."""
+
+    task: Task | Family
+    lesson: Lesson
+    verified: str | None
+
+    def suggested_starts(self) -> SuggestedStarts | None:
+        """Starts from which the lesson is complete; None where it is, or where none do it."""
+        from didact.mdp import Family
+        from didact.teaching.check import suggested_starts
+
+        if self.lesson.status != "partial" or isinstance(self.task, Family):
+            return None
+        return suggested_starts(self.task, self.lesson)
+
+    def document(self) -> dict[str, Any]:
+        """The lesson for machines; with `suggested_starts` where it leaves something open."""
+        from didact.mdp import Family
+
+        told, lesson = self.lesson.document(), self.lesson
+        asked_for_all = lesson.status == "partial" and lesson.within is None
+        if lesson.is_mixed or not asked_for_all or isinstance(self.task, Family):
+            return told
+        found = self.suggested_starts()
+        return {**told, "way_out": None if found is None else found.to_dict()}
+
+
+def teach_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    out: str | None = None,
+    over_teach: bool = False,
+    margin: str | None = None,
+    loss: Any = None,
+    learner: str = "both",
+    loss_time: float | None = None,
+    **settings: Any,
+) -> Taught:
+    """A lesson for the task or family that `source` names, its proof checked independently.
+
+    out: save it there; the place is tried before the work. loss: what may be lost; the others are
+    of `teach` and `teach_within`.
+    """
+    from didact.teaching import teach, teach_within
+    from didact.teaching.lesson import verified_lesson
+
+    if over_teach or margin is not None:
+        raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
+    task = _opened(source, parameters, out)
+    if loss is None:
+        lesson = teach(task, **settings)
+    else:
+        how = {**settings, "learner": learner, "time_limit": loss_time}
+        lesson = teach_within(task, loss, **how)
+    return _saved(Taught(task, lesson, verified_lesson(task, lesson)), out)
+
+
+def mix_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    feedback: tuple[str, ...],
+    out: str | None = None,
+    **settings: Any,
+) -> Taught:
+    """The cheapest mix of these kinds for what `source` names; out: save it there.
+
+    settings: all options of the command; those that only demonstrations have are refused.
+    """
+    from didact.teaching import teach_mixed
+    from didact.teaching.lesson import verify
+
+    usual = {"teacher": ("scot", "exact"), "cost": ("demonstrations",), "closed": (False,)}
+    for name in ("teacher", "cost", "closed", "loss", "order"):
+        if settings.get(name) in usual.get(name, (None,)):
+            settings.pop(name, None)
+    for name in ("learner", "loss_time", "trim"):  # of demonstrations, and harmless beside others
+        settings.pop(name, None)
+    task = _opened(source, parameters, out)
+    lesson = teach_mixed(task, feedback, **settings)
+    return _saved(Taught(task, lesson, verify(task, lesson.document())), out)
+
+
+def _opened(source: str, parameters: Mapping[str, Any] | None, out: str | None) -> Task | Family:
+    """What `source` names, once it is known that the lesson can be written."""
+    from didact.files.json import require_writable
+    from didact.files.kinds import json_kind
+    from didact.teaching.lesson import LESSON_FORMAT
+    from didact.worlds.opening import open_task_or_family
+
+    if out is not None:
+        require_writable(out, json_kind(LESSON_FORMAT), [source])
+    return open_task_or_family(source, parameters)
+
+
+def _saved(taught: Taught, out: str | None) -> Taught:
+    if out is not None:
+        taught.lesson.save(out)
+    return taught

@@ -23,6 +23,7 @@ from didact.cli import options, printing
 )
 @options.arithmetic()
 @options.file("--out", help="Write the result as JSON.")
+@options.details
 @options.as_json
 def command(
     lesson: str,
@@ -32,6 +33,7 @@ def command(
     members: int | None,
     of: str | None,
     out: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -43,7 +45,7 @@ def command(
     """
     from didact.files.json import require_writable, write_json
     from didact.files.kinds import json_kind
-    from didact.report.words.lessons import transfer_lines
+    from didact.report.words.tasks import describe_transfer
     from didact.teaching import load_lesson, transfer
     from didact.teaching.transfer import TRANSFER_FORMAT
     from didact.worlds.opening import open_task_or_family
@@ -61,5 +63,5 @@ def command(
     if as_json:
         printing.print_json(found.to_dict())
     else:
-        printing.print_result(transfer_lines(found), [out])
+        printing.print_result(describe_transfer(found).lines(details=details), [out])
     return printing.exit_code(found.share == 1)

@@ -29,7 +29,8 @@ from didact.report.page.templates import render
 from didact.report.page.words import task_words
 from didact.report.words.beliefs import Scale, told_lines, unsure_states, weight_cells
 from didact.report.words.exams import VERDICTS, audit_lines, exam_line
-from didact.report.words.lessons import between, mixed_lesson_lines, transfer_curve_lines
+from didact.report.words.lessons import mixed_line
+from didact.report.words.tasks import between, transfer_curve_lines
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
 from didact.teaching.rank import DifficultyRanking
 
@@ -301,12 +302,11 @@ def audit_fragment(audit: Audit) -> str:
 
 def mixed_lesson_fragment(lesson: Lesson) -> str:
     """The items of a lesson and what each is for."""
-    title, *_ = mixed_lesson_lines(lesson)
     rows = [
         {"item": i + 1, "said": words, "why": lesson.why(i)} for i, words in enumerate(lesson.words)
     ]
     told = [f"open: {missing.words}" for missing in lesson.uncovered]
-    return result_fragment(shown_name(title, 120), told, rows, ("item", "said", "why"))
+    return result_fragment(shown_name(mixed_line(lesson), 120), told, rows, ("item", "said", "why"))
 
 
 MARGIN, LENGTH = 4, 192

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from didact.app.teach import lesson_with
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import Scope, demonstrated_pairs
 from didact.errors import InvalidParameter, Unsupported
@@ -32,7 +31,7 @@ from didact.report.words.lessons import status_words
 from didact.stages import stage
 from didact.studio.weight_bounds import WeightBound, weight_bounds
 from didact.studio.worlds import WALL, Ground, Painting, painting_in
-from didact.teaching import Lesson, check, frontier
+from didact.teaching import Lesson, check, frontier, teach, teach_within
 from didact.teaching.lesson import FEWEST, verified_lesson
 
 TEACHERS = ("exact", "scot")
@@ -61,11 +60,14 @@ def read_settings(given: Any) -> dict[str, Any]:
     }
 
 
-def teach_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The same as `lesson_with` takes them; the class decides the scope."""
+def lesson_with(
+    subject: Task | Family, bec: EquivalenceClass, settings: Mapping[str, Any]
+) -> Lesson:
+    """The lesson of `teach`, or of `teach_within` where something may be lost."""
     rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
-    good_enough = {"loss": settings["loss"], "loss_time": LOSS_TIME}
-    return rest if settings["loss"] == LOSSES[0] else {**rest, **good_enough}
+    if settings["loss"] == LOSSES[0]:
+        return teach(subject, bec=bec, **rest)
+    return teach_within(subject, settings["loss"], bec=bec, time_limit=LOSS_TIME, **rest)
 
 
 def class_for(task: Task, scope: Scope) -> EquivalenceClass:
@@ -77,7 +79,7 @@ def class_for(task: Task, scope: Scope) -> EquivalenceClass:
 def lesson_for(task: Task, settings: Mapping[str, Any]) -> tuple[EquivalenceClass, Lesson]:
     """The class of a task and a lesson for it."""
     bec = class_for(task, settings["scope"])
-    return bec, lesson_with(task, bec=bec, **teach_settings(settings))
+    return bec, lesson_with(task, bec, settings)
 
 
 def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
     bec = equivalence_class(family, scope=settings["scope"], arithmetic="auto")
-    lesson = lesson_with(family, bec=bec, **teach_settings(settings))
+    lesson = lesson_with(family, bec, settings)
     verified = verified_lesson(family, lesson)
     pieces = family_page(family, lesson, bec=bec, verified=verified, layout="piece.html.jinja")
     return {
@@ -329,7 +331,7 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
     command = command_code(question, settings)
     if isinstance(subject, Family):
         whole_class = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
-        lesson = lesson_with(subject, bec=whole_class, **teach_settings(settings))
+        lesson = lesson_with(subject, whole_class, settings)
         verified = verified_lesson(subject, lesson)
         page = family_page(subject, lesson, verified=verified)
         whole, picture = family_document(subject), None

@@ -31,7 +31,7 @@ def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
     for number, words in enumerate(lesson.words):
         assert words in told
         assert lesson.why(number) in told
-    assert "the hardest question is a difference of" in told
+    assert "smallest Q-value gap it relies on: " in told
     if n_pictures is not None:
         assert page.count("<figcaption>") == n_pictures
     assert "http://" not in page.replace("http://www.w3.org", "")

@@ -95,7 +95,7 @@ def test_a_page_in_a_frame_cannot_leave_it():
 
 def test_jinja_waits_for_the_first_page():
     code = (
-        "import sys, didact.app.explain, didact.report.page.lesson\n"
+        "import sys, didact.cli.explain, didact.report.page.lesson\n"
         "from didact.cli import main\n"
         "try:\n    main(['explain', '--help'])\n"
         "except SystemExit:\n    assert 'jinja2' not in sys.modules\n"

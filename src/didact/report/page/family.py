@@ -34,13 +34,13 @@ from didact.report.page.scene import (
 from didact.report.page.templates import render
 from didact.report.page.world import legend
 from didact.report.words.lessons import (
-    between,
     closed_words,
     probability_words,
     statement_words,
     status_words,
     steps_in_words,
 )
+from didact.report.words.tasks import between
 from didact.teaching import Frontier, Lesson
 from didact.teaching.frontier import Point
 from didact.teaching.loss.space import weight_space

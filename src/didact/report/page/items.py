@@ -22,7 +22,7 @@ from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend
 from didact.report.words.exams import exam_line, key_words
-from didact.report.words.lessons import hardest_words, mixed_lesson_lines
+from didact.report.words.lessons import hardest_words, mixed_line
 from didact.teaching import Lesson
 
 
@@ -93,12 +93,11 @@ def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
         for i, item in enumerate(items)
         for world in (grounds.name(item.member),)
     ]
-    title, *_ = mixed_lesson_lines(lesson)
     return render(
         "mixed.html.jinja",
         title=f"{shown_name(lesson.task_name, 80)}: lesson",
         lesson=lesson,
-        line=title,
+        line=mixed_line(lesson),
         hardest=None if lesson.hardest is None else hardest_words(lesson.hardest),
         grounds=tuple(grounds.drawn()),
         said=said,

@@ -30,14 +30,14 @@ from didact.planning import Evaluation
 from didact.report.terminal.worlds import (
     GAP,
     INDENT,
-    MOST_FEATURES,
-    MOST_ROWS,
+    MAX_FEATURES,
+    MAX_ROWS,
     action_arrows,
     draw_grid,
     indented,
 )
 from didact.report.words.beliefs import LONGEST_FEATURE, Scale, fit_lines, told_lines, weight_cells
-from didact.report.words.lessons import between
+from didact.report.words.tasks import between
 from didact.teaching.rank import Difficulty
 
 NARROWEST_BAR, WIDEST_BAR = 9, 61
@@ -64,12 +64,12 @@ def draw_fit(task: Task, fit: Fit | None) -> RenderableType:
 def _weights(belief: Belief, width: int) -> list[RenderableType]:
     """The table of features: numbers, a bar, and diagnostics where there are chains."""
     rows = belief.summary()
-    cells = [weight_cells(belief, row) for row in rows[:MOST_FEATURES]]
+    cells = [weight_cells(belief, row) for row in rows[:MAX_FEATURES]]
     heads, room = _fitting(cells, width - INDENT)
     longest = max(NARROWEST_NAME, *(cell_len(c["feature"]) for c in cells))
     bar = room - GAP - min(longest, LONGEST_FEATURE)
     wide = min(bar, WIDEST_BAR) if bar >= NARROWEST_BAR else 0
-    bars = _Bars(Scale.of(rows[:MOST_FEATURES]), wide)
+    bars = _Bars(Scale.of(rows[:MAX_FEATURES]), wide)
     name_width = min(longest, room - (bars.width + GAP if bars.width else 0))
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     table.add_column("feature", no_wrap=True, max_width=max(name_width, NARROWEST_NAME))
@@ -81,8 +81,8 @@ def _weights(belief: Belief, width: int) -> list[RenderableType]:
         drawn = [bars.bar(row)] if bars.width else []
         table.add_row(*map(Text, [cell["feature"], *(cell[head] for head in heads), *drawn]))
     parts: list[RenderableType] = [Padding(table, (0, 0, 0, INDENT), expand=False)]
-    if len(rows) > MOST_FEATURES:
-        parts.append(indented(f"({counted(len(rows) - MOST_FEATURES, 'more feature')})"))
+    if len(rows) > MAX_FEATURES:
+        parts.append(indented(f"({counted(len(rows) - MAX_FEATURES, 'more feature')})"))
     if bars.width:
         parts.append(indented(Text(_bars_key(belief), style="dim")))
     return parts
@@ -281,7 +281,7 @@ def _mark(task: Task, lines: list[Text], state: int, wide: int) -> None:
     assert task.layout is not None
     row, column = cell_of(task, state)
     first = INDENT + column * wide
-    if row >= min(task.layout["rows"], MOST_ROWS) or first + wide > len(lines[row].plain):
+    if row >= min(task.layout["rows"], MAX_ROWS) or first + wide > len(lines[row].plain):
         return
     line = lines[row]
     marked = Text(f"{line.plain[first]}?".ljust(wide), style="bold reverse")

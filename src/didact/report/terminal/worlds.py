@@ -7,7 +7,7 @@ demonstrations drawn, the rest in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,37 +17,31 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from didact.bec.halfspaces import demonstrated_pairs
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Demonstration, Task
 from didact.mdp.model import deciding_states, idle_states
-from didact.mdp.naming import pair_words
 from didact.mdp.task import (
     ARROW_OF,
     active_feature,
+    cell_of,
     feature_letters,
     marked_starts,
     states_by_cell,
 )
 from didact.planning import Plan
-from didact.report.words.lessons import (
-    closed_words,
-    cost_words,
-    hardest_words,
-    lesson_line,
-    probability_words,
-    statement_words,
-    within_lines,
-    witness_line,
-)
+from didact.report.terminal import wrapped_lines
+from didact.report.words.lessons import describe_lesson
 from didact.teaching import Lesson
-from didact.teaching.lesson import FEWEST
 
 ASCII = str.maketrans("↑↓←→·◎•█…", "^v<>.O*#~")
 """What stands for the signs of a drawing where the output cannot carry them."""
 
 INDENT, GAP = 2, 2
-MOST_ROWS, MOST_STATES, MOST_FEATURES = 60, 25, 24
+MAX_ROWS, MAX_LESSON_ROWS, MAX_STATES = 12, 9, 12
+"""Rows of a grid, of one with demonstrations, and of a table of states that fit a screen."""
+MAX_ALL = 1000
+"""The same with all details."""
+MAX_FEATURES = 12
 COLOURS = (
     "grey93",
     "grey62",
@@ -64,13 +58,14 @@ COLOURS = (
 )
 
 
-def draw_task(task: Task, plan: Plan, *, width: int = 80) -> RenderableType:
+def draw_task(task: Task, plan: Plan, *, width: int = 80, details: bool = False) -> RenderableType:
     """The world with its optimal actions, a legend, and how the plan was found."""
     arrows = None if task.layout is None else action_arrows(task.mdp)
     if arrows is None:
-        picture = _table(task, plan, width)
+        picture = _table(task, plan, width, MAX_ALL if details else MAX_STATES)
     else:
-        picture = Group(*draw_grid(task, plan.optimal, arrows, width))
+        most = MAX_ALL if details else MAX_ROWS
+        picture = Group(*draw_grid(task, plan.optimal, arrows, width, most))
     return Group(
         Text(shown_name(task.name, 70), style="bold"),
         indented(_facts(task.mdp)),
@@ -110,32 +105,65 @@ def _facts(mdp: MDP) -> str:
     return ", ".join(parts)
 
 
-def draw_grid(task: Task, taken: Any, arrows: Sequence[str], width: int) -> list[Text]:
+def draw_grid(
+    task: Task, taken: Any, arrows: Sequence[str], width: int, most_rows: int = MAX_ROWS
+) -> list[Text]:
     """The grid line by line, with an arrow for each action taken (S, A)."""
+    return _grid(
+        task,
+        {
+            state: "".join(arrows[action] for action in np.flatnonzero(taken[state]).tolist())
+            for state in np.flatnonzero(taken.any(axis=1)).tolist()
+        },
+        width,
+        most_rows,
+    )
+
+
+def cell_width(task: Task, inside: Mapping[int, str]) -> int:
+    """The columns of a cell: its letter, a start's mark, what stands in it, and a gap."""
+    used = ~idle_states(task.mdp)
+    return 3 + max(2, *(len(text) for state, text in inside.items() if used[state]), 0)
+
+
+def _grid(task: Task, inside: Mapping[int, str], width: int, most_rows: int) -> list[Text]:
+    """The grid with a text in some cells; where it does not fit, the part that has the first."""
     assert task.layout is not None
     rows, columns = task.layout["rows"], task.layout["columns"]
     state_at = states_by_cell(task)
-    cell_width = 3 + max(2, int(taken[~idle_states(task.mdp)].sum(axis=1).max()))
-    shown_rows = min(rows, MOST_ROWS)
-    shown_columns = min(columns, max(1, (width - INDENT) // cell_width))
+    wide = cell_width(task, inside)
+    cells = [cell_of(task, state) for state in inside] or [(0, 0)]
+    shown_rows = _window(rows, most_rows, min(row for row, _ in cells))
+    shown_columns = _window(
+        columns, max(1, (width - INDENT) // wide), min(column for _, column in cells)
+    )
     letters, starts = feature_letters(task.mdp), marked_starts(task.mdp)
     lines = []
-    for row in range(shown_rows):
+    for row in shown_rows:
         line = Text(" " * INDENT, no_wrap=True, overflow="crop")
-        for column in range(shown_columns):
+        for column in shown_columns:
             state = int(state_at[row, column])
             if state < 0:
-                line.append("█" * cell_width, style="grey23")
+                line.append("█" * wide, style="grey23")
                 continue
-            drawn = "".join(arrows[action] for action in np.flatnonzero(taken[state]).tolist())
-            inside = "◎" if task.mdp.terminal[state] else drawn
+            drawn = "◎" if task.mdp.terminal[state] else inside.get(state, "")
             mark = "•" if starts[state] else " "
-            line.append_text(_cell(task.mdp, state, letters, f"{mark}{inside}", cell_width))
+            line.append_text(_cell(task.mdp, state, letters, f"{mark}{drawn}", wide))
         lines.append(line)
-    if (shown_rows, shown_columns) != (rows, columns):
-        cut = f"the first {shown_rows} of {rows} rows, {shown_columns} of {columns} columns"
-        lines.append(Text(f"{' ' * INDENT}({cut})"))
+    if (len(shown_rows), len(shown_columns)) != (rows, columns):
+        lines.append(
+            Text(
+                f"{' ' * INDENT}(rows {shown_rows[0] + 1} to {shown_rows[-1] + 1} of {rows}, "
+                f"columns {shown_columns[0] + 1} to {shown_columns[-1] + 1} of {columns})"
+            )
+        )
     return lines
+
+
+def _window(n: int, most: int, first: int) -> range:
+    """At most so many of n rows or columns; where not all fit, from the first that matters on."""
+    begin = 0 if n <= most else min(first, n - most)
+    return range(begin, min(begin + most, n))
 
 
 def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int) -> Text:
@@ -145,11 +173,11 @@ def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int)
     return Text(f"{letter}{inside}".ljust(width), style=style)
 
 
-def _table(task: Task, plan: Plan, width: int) -> RenderableType:
+def _table(task: Task, plan: Plan, width: int, most_states: int) -> RenderableType:
     mdp = task.mdp
     starts = marked_starts(mdp)
     used = np.flatnonzero(~idle_states(mdp)).tolist()
-    listed = used[:MOST_STATES]
+    listed = used[:most_states]
     form = _value_form(plan.values[listed])
     rows = [
         (
@@ -170,7 +198,7 @@ def _table(task: Task, plan: Plan, width: int) -> RenderableType:
     if len(listed) == len(used):
         return drawn
     rest = counted(len(used) - len(listed), "more state")
-    return Group(drawn, indented(f"  ({rest})"))
+    return Group(drawn, indented(f"  ({rest}; --details)"))
 
 
 def _listed_actions(mdp: MDP, plan: Plan, state: int) -> str:
@@ -195,13 +223,13 @@ def _rewards(task: Task, *, is_grid: bool, width: int) -> list[Text]:
     mdp, letters = task.mdp, feature_letters(task.mdp)
     lettered = is_grid and not mdp.has_action_features
     entries = [Text("reward by feature:")]
-    for i, weight in enumerate(task.weights[:MOST_FEATURES]):
+    for i, weight in enumerate(task.weights[:MAX_FEATURES]):
         named = f"{shown_name(mdp.feature_name(i))}: {weight:.4g}"
         letter = (f" {letters[i]} ", f"black on {COLOURS[i % len(COLOURS)]}")
         told = f"{weight:.4g}" if letters[i] == mdp.feature_name(i) else named
         entries.append(Text.assemble(letter, f" {told}") if lettered else Text(named))
-    if mdp.n_features > MOST_FEATURES:
-        entries.append(Text(f"({counted(mdp.n_features - MOST_FEATURES, 'more feature')})"))
+    if mdp.n_features > MAX_FEATURES:
+        entries.append(Text(f"({counted(mdp.n_features - MAX_FEATURES, 'more feature')})"))
     return _flowing(entries, width)
 
 
@@ -253,112 +281,46 @@ def _evidence(plan: Plan) -> Text:
     return Text(how, style="dim")
 
 
-MOST_DRAWN, MAX_STEPS, MOST_WORDS = 6, 30, 40
-
-
 def draw_lesson(
-    task: Task, lesson: Lesson, verified: str | None, *, width: int = 80
+    task: Task, lesson: Lesson, verified: str | None, *, width: int = 80, details: bool = False
 ) -> RenderableType:
-    """Verdict, demonstrations, what each shows, bounds, and what stays open.
-
-    The verdict is one line, however long: print it without cropping, a terminal wraps it itself.
-    """
-    line = lesson_line(task, lesson, verified)
-    sections: list[list[RenderableType]] = [
-        [Text(line, style="bold", no_wrap=True, overflow="ignore")],
-        *_demonstrations(task, lesson, width),
-        letter_legend(task, width) if lesson.demonstrations else [],
-        [indented(line) for line in _size(lesson, verified)],
-        _words(lesson) if lesson.within is None else [],
-        _open(task, lesson) if lesson.within is None else [],
-    ]
-    parts = [part for section in sections if section for part in (*section, "")]
-    return Group(*parts[:-1])
-
-
-def _demonstrations(task: Task, lesson: Lesson, width: int) -> Iterator[list[RenderableType]]:
-    shown = lesson.demonstrations
-    if not shown:
-        return
-    if all(len(d) == 1 for d in shown):
-        yield _picture(task, shown, width)
-        return
-    for number, demonstration in enumerate(shown[:MOST_DRAWN]):
-        title = f"demonstration {number + 1}, {counted(len(demonstration), 'step')}"
-        yield [indented(title), *_picture(task, [demonstration], width)]
-    if len(shown) > MOST_DRAWN:
-        yield [indented(f"(and {len(shown) - MOST_DRAWN} more)")]
-
-
-def _picture(task: Task, shown: Sequence[Demonstration], width: int) -> list[RenderableType]:
+    """Verdict, all demonstrations on one picture, and what `describe_lesson` says."""
     arrows = None if task.layout is None else action_arrows(task.mdp)
-    if arrows is None:
-        return _steps(task, shown)
-    return list(draw_grid(task, demonstrated_pairs(task.mdp, shown), arrows, width))
-
-
-def _steps(task: Task, shown: Sequence[Demonstration]) -> list[RenderableType]:
-    pairs = [pair for demonstration in shown for pair in demonstration]
-    lines: list[RenderableType] = [
-        indented(f"{i + 1:3}. {pair_words(task, s, a)}")
-        for i, (s, a) in enumerate(pairs[:MAX_STEPS])
+    drawn = arrows is not None and bool(lesson.demonstrations)
+    said = describe_lesson(task, lesson, verified, drawn=drawn)
+    first, *rest = said.following(details=details)
+    parts: list[RenderableType] = [
+        *(Text(line, style="bold") for line in wrapped_lines([said.verdict], width)),
+        *(Text(line) for line in wrapped_lines([first], width)),
     ]
-    if len(pairs) > MAX_STEPS:
-        lines.append(indented(f"     (and {len(pairs) - MAX_STEPS} more)"))
+    if arrows is not None and lesson.demonstrations:
+        parts += ["", *draw_steps(task, lesson.demonstrations, arrows, width)]
+        parts += [*letter_legend(task, width), ""]
+    return Group(*parts, *(Text(line) for line in wrapped_lines(rest, width)))
+
+
+def draw_steps(
+    task: Task, shown: Sequence[Demonstration], arrows: Sequence[str], width: int
+) -> list[Text]:
+    """All demonstrations on one grid: an arrow for each step, with the demonstration's number."""
+    inside: dict[int, str] = {}
+    told: set[tuple[int, int]] = set()
+    for number, demonstration in enumerate(shown, start=1):
+        for state, action in demonstration:
+            if (state, action) not in told:
+                told.add((state, action))
+                name = f"{number}" if len(shown) > 1 else ""
+                inside[state] = inside.get(state, "") + arrows[action] + name
+    lines = _grid(task, inside, width, MAX_LESSON_ROWS)
+    if len(shown) > 1:
+        n = len(shown)
+        lines.append(Text(f"{' ' * INDENT}{arrows[0]}{n}: a step of demonstration {n}"))
     return lines
 
 
 def frames(task: Task, demonstration: Demonstration, width: int) -> Iterator[RenderableType]:
-    """A demonstration step by step, for an animation."""
-    for step in range(1, len(demonstration) + 1):
-        yield Group(*_picture(task, [Demonstration(demonstration.pairs[:step])], width))
-
-
-def _size(lesson: Lesson, verified: str | None) -> Iterator[str]:
-    if lesson.within is None:
-        yield from _known(lesson, verified)
-    else:
-        yield from within_lines(lesson, lesson.within)
-    likely = probability_words(lesson)
-    if likely is not None:
-        yield likely
-    if lesson.hardest is not None:
-        yield hardest_words(lesson.hardest)
-
-
-def _known(lesson: Lesson, verified: str | None) -> Iterator[str]:
-    if lesson.is_complete and lesson.demonstrations:
-        fewest = lesson.is_fewest if verified is None else FEWEST in verified
-        yield cost_words(lesson, fewest=fewest)
-    if lesson.n_close_calls:
-        yield "exact arithmetic decides what floats cannot: arithmetic='exact'"
-    if lesson.is_complete:
-        yield closed_words(lesson.closed)
-    if lesson.volumes is not None:
-        yield "volume left by step: " + " ".join(f"{volume:.2g}" for volume in lesson.volumes)
-
-
-def _words(lesson: Lesson) -> list[RenderableType]:
-    facets = lesson.facets
-    if not facets:
-        return []
-    parts: list[RenderableType] = [indented("what it says:")]
-    for facet in facets[:MOST_WORDS]:
-        covered = facet["covered_by"]
-        by = "open" if covered is None else f"{covered + 1}"
-        parts.append(indented(f"[{by:>4}] {facet['words']}"))
-    if len(facets) > MOST_WORDS:
-        parts.append(indented(f"(and {len(facets) - MOST_WORDS} more)"))
-    return parts
-
-
-def _open(task: Task, lesson: Lesson) -> list[RenderableType]:
-    if lesson.is_complete or lesson.witness is None:
-        return []
-    parts: list[RenderableType] = [indented("what stays open:")]
-    for missing in lesson.uncovered[:MOST_WORDS]:
-        where = statement_words(task, missing.state, missing.action, missing.other)
-        parts.append(indented(f"{where}: {missing.words} ({missing.reason})"))
-    error = lesson.loss_error if lesson.is_loss_vague else 0.0
-    parts.append(indented(witness_line(task, lesson.witness, lesson.loss, error=error)))
-    return parts
+    """A demonstration on its grid step by step, for an animation."""
+    arrows = action_arrows(task.mdp) or ()
+    for step in range(1, len(demonstration) + 1 if arrows else 0):
+        shown = Demonstration(demonstration.pairs[:step])
+        yield Group(*draw_steps(task, [shown], arrows, width))

@@ -1,0 +1,52 @@
+"""What commands print by default fits one screen: 25 lines of 80 columns, nothing clipped."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+
+from didact.bec.halfspaces import scope_states
+from didact.worlds import worlds
+from didact.worlds.opening import open_task
+
+LINES, COLUMNS = 25, 80
+WORLDS = [
+    *(name for name in worlds() if name not in ("grid", "gymnasium")),
+    *("Taxi-v4", "FrozenLake-v1", "CliffWalking-v1"),
+]
+COMMANDS = (
+    "show {world}",
+    "teach {world} --out lesson.json",
+    "teach {world} --loss 5% --loss-time 1",
+    "teach {world} --feedback comparisons --feedback demonstrations",
+    "frontier {world} --losses 10% --time-limit 1",
+    "check {world} lesson.json --proof --loss",
+    "check {world} wrong.json",
+    "explain {world} --out page.html",
+    "transfer lesson.json {world}",
+)
+
+
+def require_fits(printed: str, command: str) -> None:
+    lines = printed.splitlines()
+    assert len(lines) <= LINES, (command, printed)
+    for line in lines:
+        assert cell_len(line) <= COLUMNS, (command, line)
+        assert "…" not in line, (command, line)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_default_output_of_every_command_fits_one_screen(didact, tmp_path, monkeypatch, world):
+    monkeypatch.chdir(tmp_path)
+    task = open_task(world)
+    reached = np.flatnonzero(scope_states(task.mdp, "reachable") & ~task.mdp.terminal)
+    wrong = [[[state, 0]] for state in reached.tolist()]
+    (tmp_path / "wrong.json").write_text(json.dumps(wrong[:50]))
+    (tmp_path / "weights.json").write_text(json.dumps([1.0] * task.mdp.n_features))
+    for command in COMMANDS:
+        answer = didact(*command.format(world=world).split())
+        if answer.code == 2:  # the lesson is not complete
+            assert command.startswith("transfer"), answer
+            assert "partial" in answer.err
+        require_fits(answer.out, command)
