@@ -282,7 +282,7 @@ def test_every_step_under_a_policy_is_its_own_and_ties_are_told(didact, tmp_path
     assert all(safe[state] == action for state, action in pairs)
     assert pairs[0][0] == int(task.mdp.start.floats.argmax())
     page = (tmp_path / "lesson.html").read_text()
-    assert "other actions are exactly as good in 37 situations" in page
+    assert "other actions are exactly as good in 37 states" in page
     assert "Every step that is shown is the policy" in page
 
 
