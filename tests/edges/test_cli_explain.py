@@ -178,7 +178,7 @@ def test_the_nearest_is_taught_when_asked_for(didact, tmp_path):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("best", "--policy must be 'optimal', a .npy or .json file, or module:name"),
+        ("best", "--policy must be 'optimal', a .npy, .json or .zip file, or module:name"),
         ("none.npy", "none.npy: cannot be read: No such file or directory"),
         ("none.json", "none.json: cannot be read: No such file or directory"),
         ("bad.npy", "bad.npy: cannot be read: it is no array that NumPy saved"),
