@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.audit import read_agent
 from didact.bec.observed.branches import PARTIAL_FORMAT, _Checkpoint
+from didact.cli.policies import read_agent
 from didact.errors import DidactError, Unsupported
 from didact.files.archives import read_archive, write_archive
 from didact.mdp.recordings.formats import formats, load_recording

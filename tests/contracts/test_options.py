@@ -57,6 +57,8 @@ PYTHON_ONLY = {
     "options": "-t, -l", "learner_options": "-l", "strategy_options": "--strategy-option",
     "env": "ENV", "bec": "a class at hand", "progress": "shown", "command": "", "watch": "",
     "answer": "--person", "settings": "of teach and ask",
+    ("learn", "preset"): "settings of the paper, by name",
+    ("informativeness", "measure"): "of one's own, in Python",
     ("select", "episodes"): "the file's own numbers",
     ("observe", "settings"): "its fields", ("observe", "workers"): "its fields",
 }  # fmt: skip

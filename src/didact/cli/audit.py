@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.cli import options, printing
+from didact.errors import InvalidFile, InvalidParameter
 
 if TYPE_CHECKING:
+    from didact.auditing import Audit, Exam
     from didact.auditing.questions import ExamQuestion
+    from didact.mdp import Family, Task
+
+    Choose = Callable[[int, ExamQuestion], Any]
+    """The answer of a person to a question with its number; None to stop."""
 
 TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
 
@@ -65,8 +73,6 @@ def command(
     it costs. With --loss it may act wrongly as long as that costs little. Exit code 0: passed; 3:
     failed, or not decided.
     """
-    from didact.app.audit import audit_source
-
     parameters = options.world_settings(world, settings, seed, members)
     if person:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
@@ -126,3 +132,90 @@ def _read(question: ExamQuestion, typed: str) -> Any:
     if any(a is None or not 0 <= a < len(question.labels) for a in found):
         return None
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """A task or a family, and what was found of an agent; answers: those of a person."""
+
+    task: Task | Family
+    audit: Audit
+    answers: tuple[Any, ...] | None = None
+
+
+def audit_source(
+    source: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    agent: str | None = None,
+    person: Choose | None = None,
+    exam_file: str | None = None,
+    ask: str = "comparisons",
+    within: Any = 0,
+    loss: Any = None,
+    loss_time: float | None = None,
+    trust_pickle: bool = False,
+    **settings: Any,
+) -> Audited:
+    """The audit of an agent that a file or module:name holds, or of a person who is asked.
+
+    trust_pickle: whether a file of Stable-Baselines3 may be unpickled, which can run any code.
+    """
+    from didact.auditing import audit
+    from didact.cli.policies import holds_answers, read_agent
+    from didact.worlds.opening import open_task_or_family
+
+    if (agent is None) == (person is None):
+        raise InvalidParameter("an audit needs --agent or --person, and not both")
+    task = open_task_or_family(source, parameters)
+    if person is not None:
+        how = {} if loss is None else {"loss": loss, "loss_time": loss_time}
+        answers, found = ask_all(_exam(task, exam_file, ask, settings), person, **how)
+        return Audited(task, found, answers)
+    assert agent is not None
+    if exam_file is not None or holds_answers(agent):
+        questions = _exam(task, exam_file, ask, settings)
+        more = {"loss": loss, "loss_time": loss_time, "bec": questions.bec}
+        return Audited(task, audit(task, agent, within=within, exam=questions, **more))
+    settings |= {"within": within, "loss": loss, "loss_time": loss_time}
+    return Audited(
+        task, audit(task, read_agent(agent, task, trust_pickle=trust_pickle), **settings)
+    )
+
+
+def ask_all(questions: Exam, person: Choose, **how: Any) -> tuple[tuple[Any, ...], Audit]:
+    """Ask one question after the other, until one is answered wrongly or the person stops.
+
+    how: of `grade`; where a loss is allowed, a wrong answer does not end it.
+    """
+    from didact.auditing.grading import as_answer, is_right
+
+    answers: dict[int, Any] = {}
+    for number, question in enumerate(questions.questions):
+        answer = person(number, question)
+        if answer is None:
+            break
+        answers[number] = as_answer(question, answer, f"answer {number + 1}")
+        if not how and not is_right(question, answers[number]):
+            break
+    return tuple(answers.values()), questions.grade(answers, **how)
+
+
+def _exam(
+    task: Task | Family, exam_file: str | None, ask: str, settings: Mapping[str, Any]
+) -> Exam:
+    """The exam of a file, which must be this task's, or one that is made now."""
+    from didact.auditing import exam, load_exam
+    from didact.files.reading import shown_path
+
+    if exam_file is None:
+        return exam(task, ask=ask, **settings)  # type: ignore[arg-type]
+    given = load_exam(exam_file)
+    how = {name: given.settings.get(name) for name in ("ask", "closed", "scope", "arithmetic")}
+    own = exam(task, **how)  # type: ignore[arg-type]
+    if own.document()["questions"] != given.document()["questions"]:
+        raise InvalidFile(
+            f"{shown_path(exam_file)}: must be an exam of this world; its questions are not those "
+            "that `didact exam` makes of it"
+        )
+    return own

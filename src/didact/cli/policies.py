@@ -6,18 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from didact.auditing.questions import SIDES
 from didact.errors import DidactError, InvalidModel, InvalidParameter
 from didact.files.arrays import read_array
 from didact.files.extras import named_object
 from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.inputs import FAILURES, is_whole, plain_array, reason_of, shown
-from didact.mdp import Task
+from didact.learners import load_belief
+from didact.mdp import Family, Task
 from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
 from didact.planning.policies import require_plain_numbers
 from didact.worlds.gym.runs import names_agent
-from didact.worlds.gym.trained import in_numbers, load_agent
+from didact.worlds.gym.trained import in_numbers, load_agent, refuse_pickle
 
 
 def read_policy(text: str, task: Task) -> Floats:
@@ -98,3 +100,44 @@ def _numbering(task: Task) -> tuple[tuple[int, ...], int]:
         return tuple(range(mdp.n_states)), mdp.n_states
     numbers = tuple(state if n is None else int(n) for state, n in enumerate(seen))
     return numbers, max(numbers) + 1
+
+
+# Agents
+
+
+def holds_answers(agent: str) -> bool:
+    """Whether a JSON file holds answers about sides, and no numbers."""
+    if not agent.endswith(".json"):
+        return False
+    document = read_json(agent)
+    if isinstance(document, dict):
+        return document.get("format") is None
+    sides = isinstance(document, list) and any(isinstance(a, str) and a in SIDES for a in document)
+    return sides or (isinstance(document, list) and None in document)
+
+
+def read_agent(text: str, task: Task | Family, *, trust_pickle: bool = False) -> Any:
+    """Weights, a policy, a belief or an agent with `predict` from what a person names."""
+    mdp = task.members[0].mdp if isinstance(task, Family) else task.mdp
+    if text.endswith((".json", ".npy")):
+        given = read_json(text) if text.endswith(".json") else read_array(text).tolist()
+        is_list = isinstance(given, list) and not any(isinstance(x, list) for x in given)
+        if is_list and len(given) == mdp.n_features:
+            if mdp.n_features == mdp.n_states:
+                raise InvalidModel(
+                    f"{shown_path(text)}: {len(given)} numbers can be actions or weights, because "
+                    "there are as many states as features; give probabilities, or module:name"
+                )
+            return given
+    if isinstance(task, Family):
+        raise InvalidParameter(
+            f"{shown_path(text)}: a family takes weights or answers; audit each member by itself"
+        )
+    if text.endswith(".npz"):
+        return load_belief(text, task.mdp)
+    if names_agent(text):
+        return load_agent(text, trust_pickle=trust_pickle)
+    if text.endswith((".json", ".npy")):
+        return read_policy(text, task)
+    refuse_pickle(text)
+    return named_object(text, "--agent")

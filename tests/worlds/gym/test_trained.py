@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact.app.audit import read_agent
+from didact.cli.policies import read_agent
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
 from didact.mdp.model import deciding_states, idle_states
 from didact.planning import as_policy, solve
