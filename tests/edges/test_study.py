@@ -202,13 +202,20 @@ PROLIFIC = "?PROLIFIC_PID=5f0000000000000000000abc&STUDY_ID=s1&SESSION_ID=t1"
 STATEMENTS = "# about the demonstrations\nI knew what to do.\nThe demonstrations helped me.\n"
 
 
-def http_participant(link: str, design, number: int, *, stops_at=None, twice=False, fails=False):
-    """Take part as the page would, by HTTP; stops_at: the kind of step to leave at."""
-    rng = stream(7, "participant", number)
-    base = link.rstrip("/")
-    with urllib.request.urlopen(f"{base}/consent") as answer:
-        token = json.load(answer)["token"]
-    person = sent(link, "/join", {"token": token})["link"]
+def join_by_http(link: str) -> str:
+    """The link of a new participant."""
+    with urllib.request.urlopen(f"{link}consent") as answer:
+        return sent(link, "/join", {"token": json.load(answer)["token"]})["link"]
+
+
+def http_participant(link: str, person: str, design, number: int) -> str:
+    """Take part as the page would, by HTTP; the kind of the last step.
+
+    Number 5 sends each answer twice, 6 fails the attention item, 7, 12 and 13 leave early.
+    """
+    rng, base = stream(7, "participant", number), link.rstrip("/")
+    twice, fails = number == 5, number == 6
+    stops_at = {7: "path", 12: "lesson", 13: "test"}.get(number)
     with urllib.request.urlopen(f"{base}{person}/step") as answer:
         told = json.load(answer)
     order = None
@@ -238,7 +245,7 @@ def http_participant(link: str, design, number: int, *, stops_at=None, twice=Fal
         told, before = sent(link, f"{person}/answer", given), told
         if twice:
             assert sent(link, f"{person}/answer", given) == told, before
-    return told
+    return str(told["kind"])
 
 
 def path_by_http(person: str, told: dict) -> list[list[int]]:
@@ -357,13 +364,10 @@ def test_a_whole_study_from_init_to_its_analysis(browser, didact, in_own_folder)
             token = json.load(answer)["token"]
         again = {"token": token, "query": dict(parse_qsl(PROLIFIC[1:]))}
         assert sent(link, "/join", again)["link"] == link_of_person
-        ends = [
-            http_participant(
-                link, design, number, twice=number == 5, fails=number == 6,
-                stops_at={7: "path", 12: "lesson", 13: "test"}.get(number),
-            )["kind"]
-            for number in range(1, 20)
-        ]  # fmt: skip
+        people = [(number, join_by_http(link)) for number in range(1, 20)]
+        with ThreadPoolExecutor(6) as pool:
+            take_part = lambda who: http_participant(link, who[1], design, who[0])  # noqa: E731
+            ends = list(pool.map(take_part, people))
     assert Counter(ends) == {"done": 16, "path": 1, "lesson": 1, "test": 1}
     assert set(kinds) == {step for step, _ in design.steps(0)} - {"consent"} | {"done"}
     checked_analysis(didact, design)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -33,6 +34,8 @@ from didact.studio.site import asset, read_body, refusal
 from didact.studio.study_stage import Staged
 
 LARGEST_ANSWER = 16 * 1024
+NUMBER = re.compile(r"[0-9]{1,9}")
+"""Of a member or a state in an address."""
 Kept = TypeVar("Kept")
 
 
@@ -57,7 +60,7 @@ def study_site(
             Route("/static/{name}", asset, methods=["GET"]),
             Route("/p/{secret}", pages.visit, methods=["GET"]),
             Route("/p/{secret}/step", pages.step, methods=["GET"]),
-            Route("/p/{secret}/world/{member:int}/{state:int}", pages.look, methods=["GET"]),
+            Route("/p/{secret}/world/{member}/{state}", pages.look, methods=["GET"]),
             Route("/p/{secret}/answer", pages.answer, methods=["POST"]),
         ],
         exception_handlers={HTTPException: refusal},
@@ -115,10 +118,12 @@ class _Pages:
     async def look(self, request: Request) -> Response:
         """A state that a path leads to, with where each action leads from there."""
         await self._known(request)
-        member, state = (int(request.path_params[name]) for name in ("member", "state"))
+        named = [request.path_params[name] for name in ("member", "state")]
+        if not self._stage.design.paths or not all(map(NUMBER.fullmatch, named)):
+            raise HTTPException(404, "there is no such state")
+        member, state = map(int, named)
         members = self._stage.members
-        is_there = member < len(members) and state < members[member].mdp.n_states
-        if not is_there or not self._stage.design.paths:
+        if member >= len(members) or state >= members[member].mdp.n_states:
             raise HTTPException(404, "there is no such state")
         return JSONResponse(await asyncio.to_thread(self._stage.look, member, state))
 

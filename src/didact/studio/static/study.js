@@ -28,6 +28,11 @@ async function send(address, body) {
   }
 }
 
+// A browser may forbid its storage; then it does not remember.
+function stored(work) {
+  try { return kept ? work(localStorage) : null; } catch { return null; }
+}
+
 const here = () => location.pathname;
 const isTrue = (each) => each;
 
@@ -156,7 +161,7 @@ async function agree(token) {
   step.querySelectorAll("button").forEach((each) => { each.disabled = true; });
   try {
     const { link } = await send("/join", { token, query: Object.fromEntries(new URLSearchParams(location.search)) });
-    if (kept) localStorage.setItem(kept, link);
+    stored((storage) => storage.setItem(kept, link));
     history.replaceState(null, "", link);
     show(await send(`${link}/step`));
   } finally {
@@ -166,11 +171,11 @@ async function agree(token) {
 
 // The first page leads back to where this browser has taken part; else to what one agrees to.
 async function begin() {
-  const link = here() === "/" && kept && localStorage.getItem(kept);
+  const link = here() === "/" && stored((storage) => storage.getItem(kept));
   if (link && /^\/p\/[\w-]+$/.test(link)) {
     const answer = await fetch(`${link}/step`);
     if (answer.ok) { history.replaceState(null, "", link); return show(await answer.json()); }
-    if (answer.status === 404) localStorage.removeItem(kept);
+    if (answer.status === 404) stored((storage) => storage.removeItem(kept));
   }
   return show(await send(here() === "/" ? "/consent" : `${here()}/step`));
 }
