@@ -116,6 +116,7 @@ class Registry(Generic[Thing]):
         self._options = options
         self._loaded: dict[str, Thing] = {}
         self._added: dict[str, Thing] = {}
+        self._given: dict[str, Any] = {}
         self._packages_seen = False
         self._known_options: dict[str, Options] = {}
 
@@ -133,6 +134,7 @@ class Registry(Generic[Thing]):
         """Keep a thing under a name; the same name again replaces it, a built-in one is refused."""
         self.require_free(name)
         self._added[name] = self._accept(name, given)
+        self._given[name] = given
         self._known_options.pop(name, None)
 
     def require_free(self, name: str) -> None:
@@ -141,6 +143,10 @@ class Registry(Generic[Thing]):
             raise InvalidParameter(f"a {self.kind}'s name must be text; it is {shown(name)}")
         if name in self.built_in:
             raise InvalidParameter(f"the {self.kind} {name!r} is built in; choose another name")
+
+    def given(self) -> dict[str, Any]:
+        """What was registered in this process, by name, as it was given."""
+        return dict(self._given)
 
     def registered(self, name: str) -> Thing | None:
         """What was added under a name so far; None where nothing was."""

@@ -1,6 +1,7 @@
 """Trials run anywhere, in any order, through any accident: the results are the same bytes."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -454,7 +455,7 @@ def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, monkey
 
 
 def test_a_worker_of_another_version_is_told(monkeypatch):
-    found = attempt_there("9.9", count, Counting(), 0)
+    found = attempt_there("9.9", b"", b"")
     assert (found.record, found.reason.startswith("a worker must have didact 9.9; it has ")) == (
         None, True,
     )  # fmt: skip
@@ -524,3 +525,63 @@ def test_what_run_study_refuses():
         run_study("chain", trails=2)
     with pytest.raises(InvalidParameter, match="no study is called"):
         run_study("tabel1")
+
+
+OWN = """
+from dataclasses import dataclass
+import didact
+import own_corridor
+from didact.studies import setting
+
+@didact.register_world("own-hall")
+def hall(length=3):
+    return didact.make("chain", length=length)
+
+@dataclass(frozen=True)
+class Two:
+    trials: int = setting(2, source="test")
+    seed: int = setting(0, source="test")
+
+def trial(settings, number):
+    tasks = [didact.make("own-hall", length=3 + number), didact.make("own-corridor")]
+    lesson = didact.teach(tasks[0], teacher="own-first", horizon=1)
+    return {"states": [task.mdp.n_states for task in tasks], "shown": lesson.n_pairs}
+
+if __name__ == "__main__":
+    import json, sys
+    study = didact.register_study("own-corridors", Two, trial)
+    place = {"jobs": 1} if sys.argv[1] == "here" else {"cluster": sys.argv[1]}
+    found = didact.run_study(study, progress=False, **place)
+    print(json.dumps([found.records, found.failed]))
+"""
+OWN_MODULE = """
+import didact
+
+@didact.register_world("own-corridor")
+def corridor(length=5):
+    return didact.make("chain", length=length)
+
+@didact.register_teacher("own-first")
+def first(problem, rng):
+    return [0]
+"""
+
+
+@pytest.mark.parametrize("place", ["here", "cluster"])
+def test_what_a_script_registers_reaches_workers_that_started_elsewhere(tmp_path, place, request):
+    """Worlds and teachers of the script and of a module beside it, which no worker can import."""
+    (tmp_path / "script.py").write_text(OWN)
+    (tmp_path / "own_corridor.py").write_text(OWN_MODULE)
+    if place == "cluster":
+        place = request.getfixturevalue("cluster").scheduler_address
+    answer = subprocess.run(
+        [sys.executable, "script.py", place],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(answer.stdout or "[]") == [
+        {"0": {"states": [3, 5], "shown": 1}, "1": {"states": [4, 5], "shown": 1}},
+        {},
+    ], answer.stderr

@@ -314,3 +314,21 @@ def test_teach_draws_members_on_the_command_line(didact, tmp_path):
     checked = didact("check", *world, lesson, "--proof")
     assert checked.code == 0, checked
     assert "teach 4 members. Proof verified." in checked.verdict
+
+
+def test_seed_and_parameters_reach_a_function_of_a_module(didact, tmp_path, monkeypatch):
+    """Also those that a table or a walk of an environment would take, as the seed."""
+    (tmp_path / "own_worlds.py").write_text(
+        "import didact\n"
+        "def field(seed=0, size=3):\n"
+        "    return didact.make('random-grid', size=size, n_features=3, seed=seed)\n"
+        "def fixed():\n"
+        "    return field(7)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert make("own_worlds:field", seed=4, size=2).name == "random-grid 2x2, seed 4"
+    assert "seed 4" in didact("show", "own_worlds:field", "--seed", "4").out
+    assert "seed 5" in didact("teach", "own_worlds:field", "--seed", "5").out
+    refused = didact("show", "own_worlds:fixed", "--seed", "4")
+    assert refused.code == 2
+    assert "leave 'seed' out" in refused.err

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
 import re
+import sys
+import sysconfig
 import time
 import traceback
 import warnings
@@ -17,6 +20,8 @@ from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from didact import __version__
@@ -42,6 +47,95 @@ class Attempt:
     details: str = ""
 
 
+REGISTRIES = (
+    "didact.worlds.registry:_worlds",
+    "didact.teaching.teachers:_teachers",
+    "didact.learners.learn:_learners",
+    "didact.active.strategies:_strategies",
+)
+"""Where trials look for things by name."""
+
+
+NOTHING = b""
+
+
+def registered_things() -> bytes:
+    """What scripts and notebooks registered in this process, for workers.
+
+    Functions of a script or a notebook travel by value, and so do those of modules that are not
+    installed: a worker that was started in another folder could not import them.
+    """
+    found: list[tuple[str, str, bytes]] = []
+    for place in REGISTRIES:
+        for name, thing in _registry(place).given().items():
+            with suppress(*FAILURES):  # what cannot travel is missed where it is asked for by name
+                found.append((place, name, by_value(thing)))
+    return pickle.dumps(found) if found else NOTHING
+
+
+def register_there(things: bytes) -> None:
+    """Register in a worker what the process that started it had registered."""
+    for place, name, thing in pickle.loads(things) if things else ():
+        registry = _registry(place)
+        if name not in registry.given():
+            registry.register(name, pickle.loads(thing))
+
+
+def by_value(thing: Any) -> bytes:
+    """Something pickled with the code of all modules that are not installed."""
+    cloudpickle = import_module(_CLOUDPICKLE)
+    own = [module for module in list(sys.modules.values()) if _is_own(module)]
+    for module in own:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        try:
+            pickled: bytes = cloudpickle.dumps(thing)
+        except FAILURES:  # a lock or an open file among what a module holds: by name, then
+            for module in own:
+                cloudpickle.unregister_pickle_by_value(module)
+            own = []
+            pickled = cloudpickle.dumps(thing)
+        return pickled
+    finally:
+        for module in own:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_own(module: Any) -> bool:
+    """Whether a module is a file of the user: not of Python, of a package, or of didact."""
+    file = getattr(module, "__file__", None)
+    if not isinstance(file, str) or not file.endswith(".py") or module.__name__ == "__main__":
+        return False
+    path = os.path.realpath(file)
+    return not any(path.startswith(os.path.realpath(place) + os.sep) for place in _INSTALLED)
+
+
+_CLOUDPICKLE = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
+"""Joblib depends on it from 1.5 on, and brings its own copy before."""
+
+_INSTALLED = {
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+    sys.prefix,
+    sys.base_prefix,
+}
+
+
+def _registry(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def attempt_with(things: bytes, packed: bytes) -> Attempt:
+    """The same where a worker has to be told first what was registered."""
+    try:
+        register_there(things)
+        trial, settings, number = pickle.loads(packed)
+    except FAILURES as error:
+        return Attempt(None, {}, 0.0, reason_of(error, 300), traceback.format_exc()[-5000:])
+    return attempt(trial, settings, number)
+
+
 def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
     """Run one trial; whatever it raises is told, not raised."""
     began = time.perf_counter()
@@ -55,12 +149,12 @@ def attempt(trial: Trial, settings: Any, number: int) -> Attempt:
     return Attempt(record, seconds, time.perf_counter() - began)
 
 
-def attempt_there(version: str, trial: Trial, settings: Any, number: int) -> Attempt:
+def attempt_there(version: str, things: bytes, packed: bytes) -> Attempt:
     """The same on a cluster, whose workers may have joined after the run began."""
     if version != __version__:
         reason = f"a worker must have didact {version}; it has {__version__}"
         return Attempt(None, {}, 0.0, reason, reason)
-    return attempt(trial, settings, number)
+    return attempt_with(things, packed)
 
 
 def _plain(record: Any) -> tuple[Record, dict[str, float]]:
@@ -123,6 +217,7 @@ class ClusterWorkers:
         self._executor = self._client.get_executor(pure=False, retries=0)
         self._alone_since: float | None = None
         self._size, self._asked = 0, -math.inf
+        self._things: bytes | None = None
 
     def _require_workers(self) -> None:
         """There is a worker, and every worker has this version of didact."""
@@ -159,8 +254,11 @@ class ClusterWorkers:
         self, trial: Trial, settings: Any, number: int, *, is_alone: bool
     ) -> Future[Attempt]:
         """Hand a trial to the scheduler; its workers are there, whether one is needed or all."""
+        if self._things is None:
+            self._things = registered_things()
+        packed = by_value((trial, settings, number))
         future: Future[Attempt] = self._executor.submit(
-            attempt_there, __version__, trial, settings, number
+            attempt_there, __version__, self._things, packed
         )
         return future
 
@@ -246,6 +344,7 @@ class LocalWorkers:
         self._jobs = wanted if most is None else min(wanted, most)
         self._started = 0
         self._executor: Any = None
+        self._things: bytes | None = None
         self._out_of_memory = _n_out_of_memory()
 
     def size(self) -> int:
@@ -266,11 +365,19 @@ class LocalWorkers:
                 with without_interrupts(
                     by_loky=True
                 ):  # a pool starts its processes with its first trial
-                    future: Future[Attempt] = pool.submit(attempt, trial, settings, number)
+                    future: Future[Attempt] = pool.submit(*self._work(trial, settings, number))
                 return future
             except (BrokenExecutor, RuntimeError, OSError):
                 self.stop(at_once=True)
         raise DidactError("worker processes cannot be started; try fewer --jobs")
+
+    def _work(self, trial: Trial, settings: Any, number: int) -> tuple[Any, ...]:
+        """What a process is asked to do; with what was registered here, where anything was."""
+        if self._things is None:
+            self._things = registered_things()
+        if self._things == NOTHING:
+            return attempt, trial, settings, number
+        return attempt_with, self._things, by_value((trial, settings, number))
 
     def _pool(self, least: int) -> Any:
         """At least so many processes; all of a pool begin with its first trial."""

@@ -25,6 +25,7 @@ from didact.files.extras import named_object
 from didact.inputs import counted, entries, is_whole, own_code, shown, whole_in, whole_number
 from didact.mdp import MDP, Family, Task, load_task
 from didact.mdp.files import load_task_or_family
+from didact.registry import options_of
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium
@@ -94,6 +95,8 @@ def _from_object(source: Any, given: dict[str, Any], name: str | None = None) ->
             f"a task file; it is {shown(source)}"
         )
     own, rest = _split(given)
+    named = {key for key in own if key in _parameters_of(source)}  # the function's own come first
+    rest, own = rest | {k: own[k] for k in named}, {k: v for k, v in own.items() if k not in named}
     with own_code(name or str(getattr(source, "__name__", "the world"))):
         made = source(**rest)
     if isinstance(made, Task):
@@ -208,7 +211,16 @@ def meaning_of(source: str) -> Meaning:
 def takes_seed(source: str) -> bool:
     """Whether this is a world that is drawn at random, by a parameter `seed`."""
     known = worlds().get(source)
+    if known is None and meaning_of(source) == "python":
+        return "seed" in _parameters_of(named_object(source, "the world"))
     return known is not None and "seed" in known.parameters
+
+
+def _parameters_of(source: Any) -> set[str]:
+    """What a function takes by name; nothing of a class of environments."""
+    if not inspect.isroutine(source):
+        return set()
+    return set(options_of(source).defaults)
 
 
 def newest_version(name: str) -> str:
