@@ -17,11 +17,10 @@ from benchmarks.timing import print_table
 from didact.learners import Belief, learn
 from didact.learners.chains import kernels
 from didact.learners.chains.chain import Particles, Target
-from didact.learners.chains.mixture import fitted, moves_by
 from didact.learners.chains.options import PRIORS
 from didact.learners.chains.rounds import decisions
 from didact.learners.chains.scores import Scorer
-from didact.learners.chains.smc import Population
+from didact.learners.chains.smc import Population, fitted, moves_by
 from didact.learners.diagnostics import bulk_ess
 from didact.learners.evidence import as_evidence
 

@@ -13,7 +13,7 @@ import pytest
 from didact.cli import COMMANDS
 from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
-from didact.learners.certificate import certify
+from didact.learners.evidence import certify
 from didact.mdp import MDP, Task, save_task
 from didact.mdp.naming import action_words, state_words
 from didact.planning import evaluate, solve

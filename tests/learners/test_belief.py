@@ -16,8 +16,8 @@ from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files import archives
 from didact.learners import Belief, as_evidence, load_belief, point_belief
 from didact.learners.belief import Mode
-from didact.learners.certificate import Certificate, certify
 from didact.learners.diagnostics import bulk_ess, rank_r_hat, tail_ess
+from didact.learners.evidence import Certificate, certify
 from didact.mdp import MDP, Demonstration
 from didact.planning import solve
 from didact.worlds import gridworld, make

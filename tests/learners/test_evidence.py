@@ -10,15 +10,24 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import didact
-from didact.errors import InvalidModel, Unsupported
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.learners import load_belief
-from didact.learners.certificate import certify
 from didact.learners.chains.scores import Scorer, score, shown_in
-from didact.learners.evidence import as_answers, as_evidence, trajectory_features
-from didact.learners.likelihood import Likelihood
+from didact.learners.evidence import (
+    Likelihood,
+    ShownFeatures,
+    as_answers,
+    as_evidence,
+    certify,
+    likelihood_gradient,
+    softmax,
+    softmax_log_likelihood,
+    trajectory_features,
+)
 from didact.learners.points.max_entropy import Dual, SoftPlan
-from didact.mdp import Comparison, Demonstration, Preference, Ranking, Stop
+from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking, Stop
 from didact.mdp.items import as_items
+from didact.mdp.model import deciding_states, idle_states
 from didact.planning import solve
 from tests.effort import examples, number
 from tests.models import tasks
@@ -285,3 +294,324 @@ def test_nothing_said_is_nothing():
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
     assert len(as_answers(task.mdp, [])) == 0
     assert as_evidence(task.mdp, []).is_empty
+
+
+DISCOUNTS = ("0", "1/2", "0.9", "0.95")
+CONFIDENCE = 3.0
+
+
+@st.composite
+def shown_tasks(draw: st.DrawFn):
+    """A task and some pairs of it, repeated ones too."""
+    task = draw(tasks(discounts=DISCOUNTS))
+    alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
+    pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))
+    return task, as_evidence(task.mdp, [[p] for p in draw(st.lists(pair, max_size=6))])
+
+
+@given(shown_tasks(), st.integers(0, 2**32 - 1))
+@examples(15, 150)
+def test_the_slope_is_that_of_finite_differences(shown, seed):
+    """At random weights, which lie on no border but with probability 0."""
+    task, evidence = shown
+    weights = np.random.default_rng(seed).standard_normal(task.mdp.n_features)
+    function = Likelihood(evidence, CONFIDENCE)
+    _, slope = function(weights)
+    step = 1e-6
+    for i, unit in enumerate(np.eye(weights.size)):
+        up, down = function(weights + step * unit), function(weights - step * unit)
+        assume(np.allclose(up[1], down[1], atol=1e-2))
+        assert slope[i] == pytest.approx((up[0] - down[0]) / (2 * step), abs=1e-4)
+
+
+@given(shown_tasks())
+@examples(15, 150)
+def test_the_value_is_that_of_brute_force(shown):
+    """At weights with ties as well: any optimal policy gives the same value."""
+    task, evidence = shown
+    q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
+    wanted = softmax_log_likelihood(evidence, np.array(q, dtype=float), CONFIDENCE)
+    value, slope = likelihood_gradient(evidence, task.weights, CONFIDENCE)
+    assert value == pytest.approx(wanted, abs=1e-9)
+    assert np.isfinite(slope).all()
+
+
+@given(shown_tasks(), st.integers(0, 2**32 - 1))
+@examples(12, 100)
+def test_on_a_border_too_the_features_support_the_action_values(shown, seed):
+    """mu.w = Q*_w, and mu.u <= Q*_u for all other weights u: mu is a slope of Q* at w."""
+    task, evidence = shown
+    weights, plain = task.weights, Plain(task.mdp)
+    mu = ShownFeatures(evidence)(weights)
+    others = np.random.default_rng(seed).integers(-9, 10, size=(3, weights.size)) / 4
+    for other in (weights, *others):
+        q, _ = optimal_sets(plain, [Fraction(repr(float(w))) for w in other])
+        best = np.array(q, dtype=float)[evidence.states]
+        assert (mu @ other <= best + 1e-9).all()
+        if other is weights:
+            assert np.allclose(mu @ other, best, atol=1e-9)
+
+
+WORLDS = {
+    "grid": {"size": 6, "n_features": 4},
+    "slippery": {"size": 5, "n_features": 4, "slip": "1/4"},
+    "patient": {"size": 6, "n_features": 4, "discount": "0.99"},
+}
+
+
+def random_evidence(mdp: MDP, rng: np.random.Generator):
+    states = rng.integers(0, mdp.n_states, size=12)
+    actions = rng.integers(0, mdp.n_actions, size=12)
+    return as_evidence(
+        mdp, [[pair] for pair in zip(states.tolist(), actions.tolist(), strict=True)]
+    )
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("step", [1e-9, 0.01, 1.0])
+def test_what_came_before_does_not_matter(name, step):
+    """Along a walk of weights, values and slopes are those of a fresh start."""
+    task = didact.make("random-grid", seed=3, **WORLDS[name])
+    rng = np.random.default_rng(1)
+    evidence = random_evidence(task.mdp, rng)
+    function = Likelihood(evidence, 100.0)
+    weights = rng.standard_normal(4)
+    for _ in range(40):
+        weights = weights + step * rng.standard_normal(4)
+        weights /= np.linalg.norm(weights)
+        value, slope = function(weights)
+        afresh, fresh_slope = likelihood_gradient(evidence, weights, 100.0)
+        assert value == pytest.approx(afresh, abs=1e-10 * (1 + abs(afresh)))
+        assert np.allclose(slope, fresh_slope, rtol=1e-9, atol=1e-7)
+        plan = didact.solve(task.mdp, weights)
+        wanted = softmax_log_likelihood(evidence, plan.action_values, 100.0)
+        assert value == pytest.approx(wanted, abs=1e-9 * (1 + abs(wanted)))
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_from_both_sides_of_a_border_the_value_is_the_same(name, seed):
+    """Weights just across a border of two policies, reached from either side."""
+    task = didact.make("random-grid", seed=3, **WORLDS[name])
+    rng = np.random.default_rng(seed)
+    evidence = random_evidence(task.mdp, rng)
+    one, two = rng.standard_normal((2, 4))
+    here, there = ShownFeatures(evidence), ShownFeatures(evidence)
+    here(one)
+    there(two)
+    first, last = one, two
+    while np.linalg.norm(last - first) > 1e-9:
+        middle = (first + last) / 2
+        fresh = ShownFeatures(evidence)
+        fresh(middle)
+        if np.array_equal(fresh.policy, here.policy):
+            first = middle
+        else:
+            last = middle
+    for at in (first, last):
+        values = []
+        for features, side in ((here, one), (there, two)):
+            features(side)
+            values.append(Likelihood(evidence, 100.0, features)(at)[0])
+        assert values[0] == pytest.approx(values[1], abs=1e-10 * (1 + abs(values[0])))
+
+
+def test_ties_in_the_way_do_not_matter():
+    """Whole-number weights have many tied policies; whichever was kept, the value is one."""
+    task = didact.make("random-grid", size=6, n_features=4, seed=0)
+    rng = np.random.default_rng(0)
+    evidence = random_evidence(task.mdp, rng)
+    function = Likelihood(evidence, 100.0)
+    for _ in range(100):
+        function(rng.standard_normal(4))
+        weights = rng.integers(-1, 2, size=4).astype(float)
+        afresh, _ = likelihood_gradient(evidence, weights, 100.0)
+        assert function(weights)[0] == pytest.approx(afresh, abs=1e-9)
+
+
+def test_larger_slippery_models_agree_with_the_planner():
+    task = didact.make("random-grid", size=20, n_features=5, slip="1/5", seed=0)
+    rng = np.random.default_rng(0)
+    evidence = random_evidence(task.mdp, rng)
+    for _ in range(3):
+        weights = rng.standard_normal(5)
+        plan = didact.solve(task.mdp, weights, arithmetic="float")
+        wanted = softmax_log_likelihood(evidence, plan.action_values, 10.0)
+        value, _ = likelihood_gradient(evidence, weights, 10.0)
+        assert value == pytest.approx(wanted, abs=1e-8)
+
+
+def test_shown_features_are_successor_features_of_an_optimal_policy():
+    task = didact.make("random-grid", size=4, n_features=3, slip="1/4", seed=1)
+    evidence = random_evidence(task.mdp, np.random.default_rng(0))
+    features = ShownFeatures(evidence)
+    found = features(task.weights)
+    whole = didact.successor_features(task.mdp, didact.solve(task.mdp, task.weights))
+    assert np.allclose(found, whole.pairs[evidence.states], atol=1e-12)
+    assert features.n_solves == 1
+
+
+def test_large_confidences_do_not_overflow():
+    task = didact.make("random-grid", size=4, n_features=3, seed=1)
+    evidence = random_evidence(task.mdp, np.random.default_rng(0))
+    value, slope = likelihood_gradient(evidence, np.ones(3), 1e12)
+    assert np.isfinite(value)
+    assert np.isfinite(slope).all()
+    shares, logs = softmax(np.array([[0.0, 1e5, -1e5]]), 1e6)
+    assert shares.tolist() == [[0.0, 1.0, 0.0]]
+    assert logs[0, 1] == 0.0
+
+
+def test_nothing_shown_has_likelihood_one():
+    task = didact.make("six-cell")
+    value, slope = likelihood_gradient(as_evidence(task.mdp, []), task.weights, 100.0)
+    assert (value, slope.tolist()) == (0.0, [0.0] * task.mdp.n_features)
+
+
+def test_a_closed_form():
+    """Two ends that pay w and 0 after one step: log p = -log(1 + exp(-c g w)), whatever w is."""
+    moves = np.zeros((3, 2, 3))
+    moves[0, 0, 1] = moves[0, 1, 2] = 1.0
+    mdp = MDP(moves, [[0], [1], [0]], "0.9", terminal=[1, 2])
+    evidence = as_evidence(mdp, [[(0, 0)]])
+    for w in (-2.0, 0.0, 0.3):
+        value, slope = likelihood_gradient(evidence, np.array([w]), 2.0)
+        assert value == pytest.approx(-math.log1p(math.exp(-1.8 * w)))
+        assert slope[0] == pytest.approx(1.8 / (1.0 + math.exp(1.8 * w)))
+
+
+DISCOUNTS = ("0", "1/2", "0.9", "0.95")
+
+
+def shown_sets(mdp, data) -> dict[int, list[int]]:
+    """Some states, each with some of its actions."""
+    alive = [s for s in range(mdp.n_states) if deciding_states(mdp)[s]]
+    states = data.draw(st.lists(st.sampled_from(alive), unique=True))
+    action = st.integers(0, mdp.n_actions - 1)
+    return {s: data.draw(st.lists(action, min_size=1, unique=True)) for s in states}
+
+
+def pairs_of(shown: dict[int, list[int]]) -> list[list[tuple[int, int]]]:
+    return [[(s, a)] for s, actions in shown.items() for a in actions]
+
+
+@given(tasks(discounts=DISCOUNTS), st.data())
+@examples(40, 2622)
+def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
+    weights = task.weights
+    _, optimal = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in weights.tolist()])
+    right = data.draw(st.booleans())
+    alive = [s for s, best in enumerate(optimal) if best and not idle_states(task.mdp)[s]]
+    shown = {s: optimal[s] for s in alive} if right else shown_sets(task.mdp, data)
+    confidence = data.draw(st.sampled_from([0.0, 1.0, 100.0, 1e6]))
+    answer = certify(as_evidence(task.mdp, pairs_of(shown)), weights, confidence)
+    assert answer.holds == all(sorted(actions) == optimal[s] for s, actions in shown.items())
+    if answer.by_likelihood:
+        assert answer.holds
+    assert str(answer).endswith(".")
+    assert "\n" not in str(answer)
+
+
+@given(tasks(discounts=DISCOUNTS), st.data())
+@examples(25, 400)
+def test_the_likelihood_is_that_of_the_exact_action_values(task, data):
+    q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
+    shown = shown_sets(task.mdp, data)
+    wanted = 0.0
+    for state, actions in shown.items():
+        top = max(q[state])
+        total = sum(math.exp(2.0 * float(v - top)) for v in q[state])
+        wanted += sum(2.0 * float(q[state][a] - top) - math.log(total) for a in actions)
+    answer = certify(as_evidence(task.mdp, pairs_of(shown)), task.weights, 2.0)
+    assert answer.log_likelihood == pytest.approx(wanted, abs=1e-9)
+    assert answer.by_likelihood == (wanted > -math.log(2.0)) or abs(wanted + math.log(2)) < 1e-9
+
+
+def two_ways(reward: str) -> MDP:
+    """State 0: two actions to two ends, of which the second pays `reward` times weight 0."""
+    moves = np.zeros((3, 2, 3))
+    moves[0, 0, 1] = moves[0, 1, 2] = 1.0
+    return MDP(moves, [[0], [1], [reward]], "0.9", terminal=[1, 2])
+
+
+def test_a_likelihood_above_one_half_is_a_proof():
+    evidence = as_evidence(two_ways("0"), [[(0, 0)]])
+    weak, strong = certify(evidence, [1.0], 0.5), certify(evidence, [1.0], 100.0)
+    assert (weak.by_likelihood, weak.holds) == (True, True)
+    assert strong.log_likelihood > weak.log_likelihood > -math.log(2.0)
+    assert "above 1/2" in strong.reason
+    many = as_evidence(two_ways("0"), [[(0, 0)]] * 20)
+    assert not certify(many, [1.0], 0.5).by_likelihood
+    assert certify(many, [1.0], 0.5).holds
+
+
+def test_two_shown_actions_are_certified_by_the_plan_alone():
+    for reward, holds in (("1", True), ("0.1", False)):
+        evidence = as_evidence(two_ways(reward), [[(0, 0)], [(0, 1)]])
+        answer = certify(evidence, [1.0], 100.0)
+        assert (answer.by_likelihood, answer.holds) == (False, holds)
+        assert answer.log_likelihood <= -math.log(4.0) + 1e-12
+
+
+def test_decimals_are_read_as_decimals():
+    """3 * 0.1 - 0.3 is a tie, although it is not one in floats."""
+    moves = np.zeros((3, 2, 3))
+    moves[0, 0, 1] = moves[0, 1, 2] = 1.0
+    mdp = MDP(moves, [[0, 0], [3, 0], [0, 1]], "1/2", terminal=[1, 2])
+    evidence = as_evidence(mdp, [[(0, 0)], [(0, 1)]])
+    assert certify(evidence, [0.1, 0.3], 100.0).holds
+    assert not certify(evidence, [0.1, 0.30000000000000004], 100.0).holds
+
+
+def test_reasons_name_the_place():
+    evidence = as_evidence(two_ways("0"), [[(0, 1)]])
+    assert "action 1 in state 0 is worse than the best there by 0.9" in str(
+        certify(evidence, [1.0], 1.0)
+    )
+    tied = as_evidence(two_ways("1"), [[(0, 1)]])
+    assert certify(tied, [1.0], 1.0).holds is False
+    assert "action 0 in state 0 is as good as what was shown there" in str(
+        certify(tied, [1.0], 1.0)
+    )
+
+
+def test_open_where_the_plan_is_not_proved(monkeypatch):
+    """Without exact arithmetic a tie stays open, and what the bound settles is still decided."""
+    from didact.learners import evidence as certificate
+
+    monkeypatch.setattr(
+        certificate, "solve", lambda mdp, w: didact.solve(mdp, w, arithmetic="float")
+    )
+    tied = as_evidence(two_ways("1"), [[(0, 1)], [(0, 0)]])
+    assert certify(tied, [1.0], 1.0).holds is None
+    assert "is open" in str(certify(tied, [1.0], 1.0))
+    assert certify(as_evidence(two_ways("0.5"), [[(0, 1)]]), [1.0], 1.0).holds is False
+    assert certify(as_evidence(two_ways("0.5"), [[(0, 0)]] * 9), [1.0], 1.0).holds is True
+
+
+def test_nothing_shown_is_explained_by_anything():
+    answer = certify(as_evidence(two_ways("0"), []), [-3.0], 100.0)
+    assert (answer.holds, answer.log_likelihood) == (True, 0.0)
+    assert "nothing was shown" in str(answer)
+
+
+@pytest.mark.parametrize("confidence", [-1, math.nan, math.inf, "much", None, True, [1.0], 10**400])
+def test_a_bad_confidence_is_told_in_one_line(confidence):
+    with pytest.raises(InvalidParameter, match="confidence must be a") as raised:
+        certify(as_evidence(two_ways("0"), []), [1.0], confidence)
+    assert "\n" not in str(raised.value)
+
+
+def test_closed_lessons_and_a_certificate_leave_nothing_to_lose():
+    """Weights inside the class of a complete closed lesson: random ones that hold lose nothing."""
+    rng, held = np.random.default_rng(0), 0
+    for seed in range(12):
+        task = didact.make("random-grid", size=3, n_features=2, seed=seed)
+        lesson = didact.teach(task, horizon=1, closed=True, scope="all")
+        evidence = as_evidence(task.mdp, lesson.demonstrations)
+        for _ in range(20):
+            weights = rng.standard_normal(2)
+            if certify(evidence, weights, 100.0).holds:
+                held += 1
+                assert didact.evaluate(task, weights).worst_policy_loss == 0
+    assert held > 20

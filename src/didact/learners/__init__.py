@@ -1,12 +1,11 @@
 """Learners: what a reward must be like, given demonstrations; and how far to trust the answer."""
 
 from didact.learners.belief import Belief, point_belief
-from didact.learners.certificate import Certificate
 from didact.learners.chains.demonstrators import demonstrate
 from didact.learners.chains.information_gap import information_gap
 from didact.learners.chains.informativeness import Informativeness, informativeness
 from didact.learners.clips import ClipBelief
-from didact.learners.evidence import Evidence, as_evidence
+from didact.learners.evidence import Certificate, Evidence, as_evidence
 from didact.learners.files import load_belief
 from didact.learners.learn import learn, learners, register_learner
 from didact.learners.risk import Risk

@@ -19,7 +19,7 @@ from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Floats
 
 if TYPE_CHECKING:
-    from didact.learners.certificate import Certificate
+    from didact.learners.evidence import Certificate
     from didact.learners.risk import Fit, Risk
 
 

@@ -21,7 +21,7 @@ from didact.errors import InvalidFile, InvalidParameter
 from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import counted, is_number, plain_document, shown
 from didact.learners.belief import Belief, Mode
-from didact.learners.certificate import Certificate
+from didact.learners.evidence import Certificate
 from didact.mdp import MDP, Demonstration, as_demonstrations
 from didact.mdp.items import Feedback, as_items
 from didact.numerics.exact import Floats

@@ -16,9 +16,8 @@ from didact.errors import InvalidParameter
 from didact.learners import learn
 from didact.learners.chains import birl as birl_module
 from didact.learners.chains import chain
-from didact.learners.chains.birl import birl, run_all, sample_posterior
+from didact.learners.chains.birl import birl, run_all, sample_posterior, stuck_notes
 from didact.learners.chains.options import PRIORS, ChainOptions
-from didact.learners.chains.walk import stuck_notes
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.planning import solve
 from didact.stages import listening
@@ -272,7 +271,7 @@ def test_notes_of_stuck_chains():
         ({"threads": 0}, "threads must be a whole number from 1; it is 0"),
         ({"progress": 3}, "progress must be None, True or a function"),
         ({"prior": "ball"}, "prior must be one of"),
-        ({"proposal": "reject"}, "prior 'l2-sphere' is kept by the proposals gaussian, geodesic"),
+        ({"proposal": "reject"}, "prior 'l2-sphere' is kept by the proposals gaussian;"),
         ({"prior": "l1-sphere", "proposal": "lattice"}, "proposal 'lattice' needs step_size"),
         ({"log_prior": lambda w: math.nan}, "log_prior must return a number or -inf; at weights"),
         ({"log_prior": lambda w: "no"}, "log_prior must return a number or -inf; .* 'no'"),

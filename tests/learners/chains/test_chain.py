@@ -213,21 +213,6 @@ def test_acceptance_is_the_share_of_moves():
 # Pieces of a step
 
 
-@pytest.mark.parametrize("k", [2, 3, 6])
-def test_a_geodesic_step_is_as_long_as_the_tangent_vector(k):
-    rng = np.random.default_rng(2)
-    for weights in PRIORS["l2-sphere"].draw(rng, 50, k):
-        noise, proposed = rng.standard_normal(k), weights.copy()
-        chain_kernels.walk_great_circle(0.2, noise, 0, proposed)
-        tangent = noise - (noise @ weights) * weights
-        length = 0.2 * np.linalg.norm(tangent)
-        assert np.linalg.norm(proposed) == pytest.approx(1.0, abs=1e-15)
-        assert proposed @ weights == pytest.approx(np.cos(length), abs=1e-12)
-        assert proposed @ tangent == pytest.approx(
-            np.sin(length) * np.linalg.norm(tangent), abs=1e-12
-        )
-
-
 def test_all_orders_are_equally_likely():
     rng = np.random.default_rng(0)
     order = np.arange(4)
@@ -237,14 +222,6 @@ def test_all_orders_are_equally_likely():
         seen[tuple(order.tolist())] += 1
     counts = [seen[p] for p in permutations(range(4))]
     assert stats.chisquare(counts).pvalue > 1e-3
-
-
-@given(st.floats(-50, 50))
-def test_reflection_is_a_walk_that_turns_at_the_ends(value):
-    # The triangle wave by another formula: arcsin of sin.
-    expected = np.arcsin(np.sin(value * np.pi / 2)) * 2 / np.pi
-    assert chain_kernels.reflected(value) == pytest.approx(expected, abs=1e-6)
-    assert -1.0 <= chain_kernels.reflected(value) <= 1.0
 
 
 @pytest.mark.parametrize("fixed", [0, 1])

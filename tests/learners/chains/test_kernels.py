@@ -9,9 +9,9 @@ from scipy import stats
 from didact.learners.chains import kernels
 from didact.learners.chains.chain import Particles, Target, radii, spread_out, standing
 from didact.learners.chains.kernels import L1, L2, Points, Randomness
-from didact.learners.chains.mixture import fitted, moves_by
 from didact.learners.chains.options import PRIORS
 from didact.learners.chains.scores import Scorer
+from didact.learners.chains.smc import fitted, moves_by
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.worlds import make

@@ -38,8 +38,7 @@ def test_draws_have_the_distribution_of_their_name():
 def test_every_proposal_has_a_number_of_its_own():
     numbers = [n for prior in PRIORS.values() for n in prior.proposals.values()]
     assert set(numbers) == {
-        chain_kernels.GAUSSIAN, chain_kernels.GEODESIC, chain_kernels.REFLECT,
-        chain_kernels.PAIRS, chain_kernels.LATTICE, chain_kernels.WALK,
+        chain_kernels.GAUSSIAN, chain_kernels.PAIRS, chain_kernels.LATTICE, chain_kernels.WALK,
     }  # fmt: skip
 
 

@@ -13,7 +13,6 @@ from didact.errors import InvalidParameter, NotMixed
 from didact.learners import learn
 from didact.learners.chains.birl import birl, sample_posterior
 from didact.learners.chains.chain import Particles, Target
-from didact.learners.chains.mixture import fitted, moves_by
 from didact.learners.chains.options import PRIORS, ChainOptions
 from didact.learners.chains.rounds import (
     KEPT,
@@ -25,6 +24,7 @@ from didact.learners.chains.rounds import (
     steps_of_a_round,
 )
 from didact.learners.chains.scores import Scorer
+from didact.learners.chains.smc import fitted, moves_by
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP, Task

@@ -5,9 +5,9 @@ import pytest
 
 from didact.learners.chains import kernels
 from didact.learners.chains.chain import Particles, Target
-from didact.learners.chains.mixture import fitted, moves_by
 from didact.learners.chains.options import PRIORS
 from didact.learners.chains.scores import COARSEST, FINEST, Scorer
+from didact.learners.chains.smc import fitted, moves_by
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
 from didact.worlds import make

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import didact
-from didact.learners.certificate import certify
-from didact.learners.evidence import as_evidence
+from didact.learners.evidence import as_evidence, certify
 from didact.learners.points.margin import (
     continued_policy,
     exactly_tied,

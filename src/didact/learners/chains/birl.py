@@ -4,12 +4,15 @@ P(w | D) is proportional to prior(w) * product over shown pairs of
 exp(confidence Q*_w(s, a)) / sum_b exp(confidence Q*_w(s, b)), and over answers of theirs (see
 `evidence`), with the exact optimal values of each proposed w: the density is a function of the
 weights alone, whatever the chain did before. confidence is the paper's alpha. Two samplers: the
-mixture sampler (see `rounds`), which stops when its chains have mixed, and plain walks (see
-`walk`). Chains run in threads while compiled kernels run; the draws do not depend on them.
+mixture sampler (see `rounds`), which stops when its chains have mixed, and plain walks. A walk is
+simple, and slow to mix: a step must fit the narrowest direction of the posterior. The published
+experiments use such a chain; everyone else is better served by the mixture. Chains run in threads
+while compiled kernels run; the draws do not depend on them.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -23,13 +26,13 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
 from didact.learners.belief import Belief, Mode
-from didact.learners.certificate import certify
 from didact.learners.chains.chain import Chain, Extra, Target, is_worth_compiling
-from didact.learners.chains.options import ChainOptions, Sampling
+from didact.learners.chains.modes import Modes, StartSearch, missed_notes
+from didact.learners.chains.options import ChainOptions, Lengths, Sampling
 from didact.learners.chains.rounds import RoundChain, Run, SamplerRun
 from didact.learners.chains.scores import Scorer
-from didact.learners.chains.walk import WalkGroup
-from didact.learners.evidence import Evidence
+from didact.learners.evidence import Evidence, certify
+from didact.numerics.exact import Floats
 from didact.registry import passing_on
 from didact.stages import counting
 
@@ -37,6 +40,19 @@ Progress = Callable[[int, int], object]
 GLANCE = 0.05
 """Seconds between two reports of progress."""
 STEPS = "learning: {:,} of {:,} steps"
+
+
+STUCK = 10.0
+"""A chain is stuck when its best log density is so many nats below another one's."""
+
+LOOKED_AT = 5_000
+"""Draws of a chain that are looked at to see in which modes it has been, at most twice as many."""
+
+SEARCH = 0.75
+"""The share of burn-in that is spent on finding a start where none is given."""
+
+STEP_SIZE = 0.05
+"""The step size that adaptation begins with; kept where there is no burn-in to adapt in."""
 
 
 @passing_on(ChainOptions)
@@ -82,13 +98,54 @@ class _Found:
 def _walked(
     target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any
 ) -> _Found:
-    lengths, starts = sampling.lengths, sampling.starts
-    group = WalkGroup.of(target, lengths, sampling.step, rng)
+    """Walks from given starts, while a search looks around; else each from where its search ended,
+    in different modes where the searches found several."""
+    lengths, prior, starts = sampling.lengths, target.prior, sampling.starts
+    *pairs, (origin, own) = [each.spawn(2) for each in rng.spawn(lengths.n_chains + 1)]
+    scout = StartSearch(Chain(target, own), origin)
+    sizes = {"n_draws": lengths.n_draws, "burn_in": lengths.burn_in, "thin": lengths.thin}
+    chains = [Chain(target, own, **sizes) for _, own in pairs]
+    walks = [_walk(chain, lengths, sampling.step) for chain in chains]
+    searches = [scout]
     if starts is None:
-        notes = group.run(lengths, run_phases)
-    else:
-        notes = group.run_from(starts, lengths, run_phases)
-    return _Found(group.chains, {"step_sizes": [chain.step_size for chain in group.chains]}, notes)
+        searches = [StartSearch(chain, pairs[i][0], i) for i, chain in enumerate(chains)]
+    n_search = int(SEARCH * (lengths.burn_in if starts is None else lengths.n_steps // 5))
+    begun: list[Floats] = []
+
+    def modes() -> Modes:
+        found = [m for search in searches for m in search.maxima if m.density > -math.inf]
+        return Modes.among(found, prior, scout.chain.densities_of)
+
+    def phases() -> Iterator[list[Run]]:
+        if starts is not None:
+            _place(chains, starts)
+            begun.extend(starts)
+            yield [*walks, *(search.run(n_search) for search in searches if n_search)]
+            return
+        yield [search.run(n_search) for search in searches]
+        seen = modes()
+        for search in searches:
+            start = seen.start_of(search.number)
+            if start is not None and search.maxima:
+                search.chain.place(start)
+        begun.extend(chain.weights.copy() for chain in chains)
+        yield walks
+
+    total = lengths.n_chains * lengths.n_steps
+    run_phases(phases(), total if starts is None else total + n_search)
+    rival = -math.inf if starts is None else scout.chain.best
+    notes = stuck_notes([chain.best for chain in chains], rival)
+    drawn = [chain.samples[:: 1 + len(chain.samples) // LOOKED_AT] for chain in chains]
+    notes += missed_notes(modes().n_missed(np.concatenate([begun, *drawn])))
+    return _Found(chains, {"step_sizes": [chain.step_size for chain in chains]}, notes)
+
+
+def _place(chains: Sequence[Chain], starts: Floats) -> None:
+    """Put chains on given starts, which must have a density."""
+    for chain, start in zip(chains, starts, strict=True):
+        if chain.place(start) == -math.inf:
+            at = f"{start.tolist()!r:.80}"
+            raise InvalidParameter(f"start must have a density above 0; log_prior is -inf at {at}")
 
 
 def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
@@ -133,6 +190,33 @@ def _belief(found: _Found, target: Target, learner: str, settings: dict[str, Any
         found.modes,
         evidence.answers.items,
     )
+
+
+def _walk(chain: Chain, lengths: Lengths, step: float | None) -> Iterator[int]:
+    """A chain from its start to its end, block by block; yields the steps of each."""
+    chain.step_size = STEP_SIZE if step is None else step
+    for until, adapting in ((lengths.burn_in, step is None), (lengths.n_steps, False)):
+        while chain.n_steps < until:
+            n = min(chain.block_size, until - chain.n_steps)
+            chain.advance(n, adapting=adapting)
+            yield n
+
+
+def stuck_notes(best: list[float], rival: float) -> tuple[str, ...]:
+    """One line for each chain whose best log density is more than STUCK nats below another's."""
+    highest = int(np.argmax(best))
+    notes = []
+    for number, density in enumerate(best):
+        other = f"chain {highest}'s"
+        top = best[highest]
+        if rival > top:
+            top, other = rival, "that of weights which a short search found"
+        if top - density > STUCK:
+            notes.append(
+                f"chain {number} is stuck: its best log density, {density:.1f}, is "
+                f"{top - density:.0f} below {other}; its draws are not the posterior"
+            )
+    return tuple(notes)
 
 
 def _require_spawning(rng: Any) -> None:

@@ -30,7 +30,7 @@ PLAIN, L2, L1, BOX, DIRECT = range(5)
 """What a place stands for: the weights themselves, with a normal reference; their direction by
 |u|_2 or |u|_1; weights of the box; the weights themselves, on whose support the proposal stays."""
 
-SHIFT, GAUSSIAN, GEODESIC, FLIP, REFLECT, PAIRS, LATTICE, WALK = range(8)
+SHIFT, GAUSSIAN, FLIP, PAIRS, LATTICE, WALK = range(6)
 """Proposals: SHIFT for shifts and jumps, the others for walks."""
 
 TEMPERATURE, NEW_SCORE, NEW_REFERENCE, BEST, EARLY, LOG_STEP = range(6)
@@ -182,40 +182,6 @@ def step_on_sphere(step: float, noise: Any, at: int, proposed: Any) -> None:
 
 
 @kernel
-def walk_great_circle(step: float, noise: Any, at: int, proposed: Any) -> None:
-    """Along the great circle of a Gaussian tangent vector, as far as that vector is long."""
-    along = 0.0
-    for j in range(len(proposed)):
-        along += proposed[j] * noise[at + j]
-    squares = 0.0
-    for j in range(len(proposed)):
-        tangent = noise[at + j] - along * proposed[j]
-        squares += tangent * tangent
-    length = math.sqrt(squares)
-    angle = step * length
-    sideways = math.sin(angle) / length if length > 0.0 else 0.0
-    ahead = math.cos(angle)
-    squares = 0.0
-    for j in range(len(proposed)):
-        tangent = noise[at + j] - along * proposed[j]
-        proposed[j] = ahead * proposed[j] + sideways * tangent
-        squares += proposed[j] * proposed[j]
-    shrink = 1.0 / math.sqrt(squares)  # rounding would otherwise leave the sphere, step by step
-    for j in range(len(proposed)):
-        proposed[j] *= shrink
-
-
-@kernel
-def reflected(value: float) -> float:
-    """The point of [-1, 1] that a walk along the line reaches when it turns at both ends."""
-    folded = value + 1.0 - 4.0 * math.floor((value + 1.0) / 4.0)
-    if folded > 2.0:
-        folded = 4.0 - folded
-    folded -= 1.0
-    return min(1.0, max(-1.0, folded))
-
-
-@kernel
 def shuffle(order: Any, shuffles: Any, at: int) -> None:
     """A uniformly random order (Fisher and Yates), whatever the order was before."""
     for last in range(len(order) - 1, 0, -1):
@@ -290,14 +256,12 @@ def propose_walk(
 ) -> None:
     """Move `proposed`, which is where the chain is, to the next weights to try.
 
-    noise (and shuffles, for pairs) are read from place `at` on. REFLECT turns at the sides of the
-    box; WALK may leave it, and is then rejected.
+    noise (and shuffles, for pairs) are read from place `at` on. WALK may leave the box, and is then
+    rejected.
     """
     kind, noise = proposal.kind, randomness.noise
     if kind == GAUSSIAN:
         step_on_sphere(step, noise, at, proposed)
-    elif kind == GEODESIC:
-        walk_great_circle(step, noise, at, proposed)
     elif kind in (PAIRS, LATTICE):
         turn_pairs(step, proposal, randomness, at, proposed)
     elif kind == FLIP:
@@ -305,8 +269,6 @@ def propose_walk(
     else:
         for j in range(len(proposed)):
             proposed[j] += step * noise[at + j]
-            if kind == REFLECT:
-                proposed[j] = reflected(proposed[j])
 
 
 @kernel

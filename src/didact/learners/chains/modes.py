@@ -1,22 +1,48 @@
-"""Modes of a posterior among the maxima that searches found, and chains spread over them.
+"""Searches for local maxima of a posterior, its modes among them, and chains spread over them.
 
 Two maxima are two modes when a valley lies between them: the log density somewhere on the way from
 one to the other is DEEP nats below the lower of them. Chains that all start in one mode of several
 can agree with each other, and R-hat cannot see what none of them has seen; so the searches of all
 chains are put together, and the chains start in different modes. What no search found stays unseen.
+
+The searches: many draws from the prior ascend a little at a fraction of the confidence, where modes
+are wide, and the more promising ones go on at the full confidence. They need not be exact, and need
+not know the prior: any start is right, and each plan of a search counts as a step of burn-in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.errors import InvalidParameter, NotConverged
+from didact.learners.ascent import ascend_on_sphere
+from didact.learners.chains.chain import Chain
 from didact.learners.chains.options import Prior
+from didact.learners.evidence import Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
+from didact.planning.solve import DENSE_STATES
+
+SOFTER = 0.1
+"""The share of the confidence at which searches begin."""
+
+FIRST_PLANS, MORE_PLANS = 20, 50
+"""Plans that a search may take at that, and then at the full confidence."""
+
+GOING_ON = 0.4
+"""The share of searches that go on."""
+
+COSTLY, VERY_COSTLY = 5, 20
+"""So many steps take as long as a plan with its gradient on small and large stochastic models."""
+
+MAX_DRAWS = 1000
+"""Draws from the prior until one has a density above 0."""
 
 Densities = Callable[[Floats], Floats]
 """Log densities (n,) of weights (n, k)."""
@@ -53,6 +79,98 @@ class LocalMaximum:
     weights: Floats
     density: float
     chain: int = 0
+
+
+class StartSearch:
+    """Ascents for one chain, the local maxima that they led to, and how many plans they took."""
+
+    def __init__(self, chain: Chain, rng: np.random.Generator, number: int = 0):
+        target = chain.target
+        mdp = target.evidence.mdp
+        self.chain = chain
+        self.rng = rng
+        self.number = number
+        self.features = ShownFeatures(target.evidence)
+        self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
+        self.function = Likelihood(target.evidence, target.confidence, self.features)
+        self.has_gradients = target.confidence > 0.0 and not target.evidence.is_empty
+        self.cost = 1
+        if not mdp.is_deterministic():
+            self.cost = COSTLY if mdp.n_states <= DENSE_STATES else VERY_COSTLY
+        self.maxima: list[LocalMaximum] = []
+        self._counted = 0
+
+    def run(self, n_steps: int) -> Iterator[int]:
+        """Leave the chain at a start after about `n_steps` steps' worth of plans; yields them.
+
+        Without enough of them for one search, or without evidence, it is a draw from the prior.
+        """
+        n_plans = n_steps // self.cost
+        n_starts = n_plans // (FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS))
+        if n_starts < 1 or not self.has_gradients:
+            self.draw()
+            return
+        begun = []
+        for _ in range(n_starts):
+            begun.append(self._begin())
+            yield self._spent()
+        begun.sort(key=lambda found: -found[1])
+        for weights, _ in begun[: max(1, round(GOING_ON * n_starts))]:
+            left = n_plans - self.features.n_solves
+            if left < 1 and self.maxima:
+                break
+            self.maxima.append(self._end(weights, min(MORE_PLANS, max(1, left))))
+            yield self._spent()
+        self._choose()
+
+    def _choose(self) -> None:
+        """Put the chain on one of the highest maxima."""
+        best = max(found.density for found in self.maxima)
+        near = [found for found in self.maxima if found.density >= best - NEAR]
+        if best > -math.inf:
+            self.chain.place(near[self.rng.integers(len(near))].weights)
+        else:
+            self.draw()
+
+    def _spent(self) -> int:
+        """Plans since the last time, as steps; the chain counts them too."""
+        steps = self.cost * (self.features.n_solves - self._counted)
+        self._counted = self.features.n_solves
+        self.chain.count_steps(steps)
+        return steps
+
+    def draw(self) -> Floats:
+        """Put the chain on a draw from the prior whose density is above 0."""
+        prior, k = self.chain.target.prior, self.chain.target.k
+        for _ in range(MAX_DRAWS):
+            weights: Floats = prior.draw(self.rng, 1, k)[0]
+            if self.chain.place(weights) > -math.inf:
+                return weights
+        raise without_density(prior)
+
+    def _begin(self) -> tuple[Floats, float]:
+        """A first ascent from a draw, and how likely it makes the demonstrations."""
+        weights = self.draw()
+        try:
+            weights, _ = ascend_on_sphere(self.softer, weights, FIRST_PLANS)
+            return weights, self.function(weights)[0]
+        except NotConverged:
+            return weights, -math.inf
+
+    def _end(self, weights: Floats, n_plans: int) -> LocalMaximum:
+        """The ascent's end on the prior's support, and its log density with all that counts."""
+        with suppress(NotConverged):
+            weights, _ = ascend_on_sphere(self.function, weights, n_plans)
+        weights = self.chain.target.prior.nearest(weights)
+        return LocalMaximum(weights, self.chain.place(weights), self.number)
+
+
+def without_density(prior: Prior) -> InvalidParameter:
+    """The refusal of a log_prior that no draw from the prior finds."""
+    return InvalidParameter(
+        f"the density is 0 at all of {MAX_DRAWS} draws from prior {prior.name!r}; "
+        "give start, weights at which log_prior is finite"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ import numpy as np
 
 from didact.errors import InvalidParameter
 from didact.inputs import choice, is_number, plain_array, shown, whole_number
-from didact.learners.certificate import as_confidence
 from didact.learners.chains import kernels
+from didact.learners.evidence import as_confidence
 from didact.numerics.exact import Floats
 
 Density = Callable[[Floats], float]
@@ -117,13 +117,13 @@ PRIORS = {
         Prior(
             "l2-sphere",
             "the unit sphere, sum of w^2 = 1",
-            {"gaussian": kernels.GAUSSIAN, "geodesic": kernels.GEODESIC},
+            {"gaussian": kernels.GAUSSIAN},
             _on_l2_sphere,
         ),
         Prior(
             "box",
             "the box [-1, 1]^k",
-            {"reject": kernels.WALK, "reflect": kernels.REFLECT},
+            {"reject": kernels.WALK},
             _in_box,
         ),
         Prior(

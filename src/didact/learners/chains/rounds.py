@@ -30,16 +30,22 @@ import numpy as np
 from didact.learners.belief import Mode
 from didact.learners.chains.chain import Chain, Particles, Target, spread_out
 from didact.learners.chains.kernels import BURN_IN, EVERY
-from didact.learners.chains.mixture import COMPONENTS, MixtureFit, fitted, moves_by
 from didact.learners.chains.modes import (
     LocalMaximum,
     Modes,
+    StartSearch,
     maxima_of_plane,
     missed_notes,
     modes_of_draws,
 )
-from didact.learners.chains.smc import MixtureSearch, Population
-from didact.learners.chains.walk import StartSearch
+from didact.learners.chains.smc import (
+    COMPONENTS,
+    MixtureFit,
+    MixtureSearch,
+    Population,
+    fitted,
+    moves_by,
+)
 from didact.learners.diagnostics import bulk_ess, named_feature, rank_r_hat
 from didact.mdp import MDP
 from didact.numerics.exact import Floats

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.learners.ascent import shortest_combination
-from didact.learners.evidence import Evidence
-from didact.learners.likelihood import ShownFeatures
+from didact.learners.evidence import Evidence, ShownFeatures
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import row_space
 from didact.planning.kernels import reward_table

@@ -16,9 +16,7 @@ import numpy as np
 from didact.inputs import flag
 from didact.learners.ascent import Ascent
 from didact.learners.belief import Belief, point_belief
-from didact.learners.certificate import Certificate, certify
-from didact.learners.evidence import Evidence
-from didact.learners.likelihood import Likelihood, ShownFeatures
+from didact.learners.evidence import Certificate, Evidence, Likelihood, ShownFeatures, certify
 from didact.learners.points.margin import exactly_tied
 from didact.learners.points.search import Norm, UnitWeights
 from didact.numerics.exact import Floats

@@ -16,9 +16,7 @@ import numpy as np
 
 from didact.learners.ascent import Function
 from didact.learners.belief import Belief, point_belief
-from didact.learners.certificate import certify
-from didact.learners.evidence import Evidence, softmax
-from didact.learners.likelihood import Likelihood, ShownFeatures
+from didact.learners.evidence import Evidence, Likelihood, ShownFeatures, certify, softmax
 from didact.learners.points.search import (
     LEADING_STEPS,
     Norm,

@@ -18,9 +18,7 @@ import numpy as np
 
 from didact.inputs import choice, whole_number
 from didact.learners.ascent import Ascent, Function, Sphere, ascend
-from didact.learners.certificate import as_confidence
-from didact.learners.evidence import Evidence
-from didact.learners.likelihood import ShownFeatures
+from didact.learners.evidence import Evidence, ShownFeatures, as_confidence
 from didact.learners.points.margin import is_closed, margin_weights
 from didact.numerics.exact import Floats
 
