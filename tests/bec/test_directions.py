@@ -10,15 +10,19 @@ from hypothesis import strategies as st
 from didact.bec.directions import (
     NEGLIGIBLE,
     TOLERANCE,
-    SortedRows,
-    join_neighbours,
-    label_directions,
+    _line,
     label_units,
-    room_for_seeds,
     unit_rows,
 )
 from didact.errors import InvalidNumber, InvalidParameter
 from tests.effort import examples
+
+
+def label_directions(rows):
+    """Labels of rows of any length, none of them zero."""
+    units, kept = unit_rows(rows)
+    assert len(kept) == len(rows)
+    return label_units(units)
 
 
 def brute_force_labels(units):
@@ -119,11 +123,6 @@ class TestLabels:
     def test_opposite_rows_never_merge(self):
         assert label_directions([[1.0], [-2.0], [3.0]])[0].tolist() == [0, 1, 0]
 
-    def test_zero_rows_have_no_label(self):
-        labels, representatives = label_directions([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [2.0, 2.0]])
-        assert labels.tolist() == [-1, 0, -1, 0]
-        assert representatives.tolist() == [1]
-
     @pytest.mark.parametrize(("spacing", "n_labels"), [(0.95, 1), (1.1, 50)])
     def test_chains_join_and_gaps_separate(self, spacing, n_labels):
         angles = spacing * TOLERANCE * np.arange(50)
@@ -153,20 +152,15 @@ class TestLabels:
         assert len(representatives) == 3
         assert len(set(zip(which, labels, strict=True))) == 3
 
+    def test_directions_that_meet_on_the_line_are_told_apart(self):
+        """Rows that differ only across the sorting line, and copies of each."""
+        line = _line(3)
+        across = np.linalg.svd(line[None])[2][1]
+        rows = np.array([line + turn * across for turn in (0.0, 1e-3, -1e-3, 0.3)] * 50)
+        assert label_directions(rows)[0].tolist() == [0, 1, 2, 3] * 50
+        units = rows + 1e-12 * np.random.default_rng(0).standard_normal(rows.shape)
+        assert label_units(units)[0].tolist() == [0, 1, 2, 3] * 50
+
     def test_no_rows(self):
         labels, representatives = label_units(np.zeros((0, 4)))
         assert len(labels) == len(representatives) == 0
-
-    def test_plain_and_compiled_kernels_agree(self):
-        rows = noisy_copies(np.random.default_rng(11), 4)
-        units, _ = unit_rows(rows)
-        along = units[:, 0] * 0.6 + units[:, 1] * 0.8
-        order = np.argsort(along)
-        outcomes = []
-        for run in (join_neighbours.plain, join_neighbours.compiled):
-            n, k = units.shape
-            labels, first = np.empty((2, n), dtype=np.int64)
-            sorted_rows = SortedRows(units.ravel(), k, order, along[order])
-            count = run(sorted_rows, TOLERANCE, room_for_seeds(n), labels, first)
-            outcomes.append((count, labels.tolist(), first[:count].tolist()))
-        assert outcomes[0] == outcomes[1]

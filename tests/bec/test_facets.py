@@ -8,7 +8,7 @@ import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from didact.bec.directions import TOLERANCE, label_directions
+from didact.bec.directions import TOLERANCE, label_units, unit_rows
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, _first_met, find_facets
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics import compiled as kernels
@@ -124,7 +124,8 @@ class TestAgainstOracles:
         check_consistent(rows, cone)
         assert cone.margin > 1e-5
         assert cone.largest_residual < 1e-12
-        _, distinct = label_directions(rows)
+        units, kept = unit_rows(rows)
+        distinct = kept[label_units(units)[1]]
         assert distinct[lp_facets(rows[distinct])].tolist() == cone.facets.tolist()
 
     @examples(12, 60)
@@ -330,7 +331,8 @@ def test_rows_that_are_distinct_need_no_labels(seed, has_ties):
         across = np.cross(weights[:3], rng.standard_normal(3))
         rows = np.vstack([rows, np.append(across, 0.0), np.append(-across, 0.0)])
     rows = rows[np.linalg.norm(rows, axis=1) > 1e-9]
-    rows = rows[label_directions(rows)[1]]
+    units, kept = unit_rows(rows)
+    rows = rows[kept[label_units(units)[1]]]
     usual, quick = (find_facets(rows, weights, are_distinct=told) for told in (False, True))
     assert len(usual.equalities) == 2 * has_ties
     for name, value in vars(usual).items():

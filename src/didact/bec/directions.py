@@ -8,13 +8,11 @@ its negative are opposite directions and never share a label.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.numerics.compiled import kernel
 from didact.random import stream
 
 Floats = NDArray[np.float64]
@@ -25,9 +23,6 @@ TOLERANCE = 1e-9
 
 NEGLIGIBLE = 1e-12
 """Length of a zero row as a share of the longest row: below it a difference is rounding."""
-
-_SHARE_OF_SEED = 1.0 / 64.0
-"""Rows within this share of the tolerance of a seed join it without further comparisons."""
 
 _SAFE_TO_SQUARE = 1e100
 """Entries between its inverse and it can be squared and summed without overflow or underflow."""
@@ -40,7 +35,9 @@ def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats,
     or, when none is given, NEGLIGIBLE times the length of the longest row. Scaling all rows by one
     positive number changes nothing.
     """
-    matrix = _as_matrix(rows)
+    matrix = np.asarray(rows, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise InvalidParameter(f"rows must have shape (n, k); they have shape {matrix.shape}")
     largest = max(float(matrix.max(initial=0.0)), -float(matrix.min(initial=0.0)))
     if not np.isfinite(largest):
         row, column = np.argwhere(~np.isfinite(matrix))[0]
@@ -51,7 +48,7 @@ def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats,
     if largest > 0.0 and not 1.0 / _SAFE_TO_SQUARE < largest < _SAFE_TO_SQUARE:
         scale = largest
         matrix = matrix / scale
-    lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    lengths = _lengths(matrix)
     if zero_below is None:
         limit = NEGLIGIBLE * float(lengths.max(initial=0.0))
     else:
@@ -62,137 +59,58 @@ def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats,
     return matrix / lengths[:, None], kept
 
 
-def label_directions(rows: ArrayLike) -> tuple[Indices, Indices]:
-    """A label for each row, (n,), and for each label the first row that bears it, (d,).
+def label_units(units: Floats) -> tuple[Indices, Indices]:
+    """A label for each unit row, (n,), and for each label the first row that bears it, (d,).
 
     Rows within TOLERANCE of each other share a label, and so do rows linked by a chain of such
     rows; labels count up in order of first appearance, and the classes do not depend on the order
-    of the rows. Zero rows (see `unit_rows`) have no direction: their label is -1.
-    """
-    matrix = _as_matrix(rows)
-    units, kept = unit_rows(matrix)
-    labels, representatives = label_units(units)
-    if len(kept) == len(matrix):
-        return labels, representatives
-    spread = np.full(len(matrix), -1, dtype=np.int64)
-    spread[kept] = labels
-    return spread, kept[representatives]
-
-
-def label_units(units: Floats) -> tuple[Indices, Indices]:
-    """`label_directions` of rows that have unit length already.
-
-    Two rows within a distance are within it on every line as well, so after sorting along one
-    fixed random line only near neighbours are compared: O(n log n), and memory for a few numbers
-    a row.
+    of the rows. Two rows within a distance are within it on every line as well, so gaps between
+    neighbours on one fixed random line tell classes apart; O(n log n), however many copies a row
+    has. Only classes that meet on that line by chance, or are chains, need more lines, or all
+    pairs.
     """
     n, k = units.shape
-    labels = np.empty(n, dtype=np.int64)
-    if n == 0:
-        return labels, labels.copy()
-    along = units @ _line(k)
-    order = along.argsort()
-    rows = SortedRows(np.ascontiguousarray(units).ravel(), k, order, along[order])
-    first = np.empty(n, dtype=np.int64)
-    count = join_neighbours.run(n * (k + 20), rows, TOLERANCE, room_for_seeds(n), labels, first)
-    return labels, first[:count].copy()
+    groups = np.zeros(n, dtype=np.int64)
+    first, far = groups[:0], np.zeros(n, dtype=np.bool_)
+    for line in (_line(k), *np.eye(k)):
+        groups, first = _split(groups, units @ line)
+        far = _lengths(units - units[first][groups]) > TOLERANCE
+        if not far.any():
+            break
+    else:
+        open_rows = np.isin(groups, groups[far]).nonzero()[0]
+        groups[open_rows] = n + _linked(units[open_rows])
+        _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+    order = first.argsort()
+    number = np.empty(len(first), dtype=np.int64)
+    number[order] = np.arange(len(first))
+    return number[groups], first[order]
 
 
-class SortedRows(NamedTuple):
-    """Unit rows, flat, of k numbers each; their order along a line, and how far along it."""
-
-    values: Any
-    k: int
-    order: Any
-    along: Any
-
-
-class Seeds(NamedTuple):
-    """Seeds in the order found: how far along the line, which row, and a union-find forest."""
-
-    along: Any
-    row: Any
-    parent: Any
+def _split(groups: Indices, along: Floats) -> tuple[Indices, Indices]:
+    """Groups (n,) cut at gaps of places on a line, numbered anew, and the first row of each."""
+    order = np.lexsort((along, groups))
+    # A little more than the tolerance: rounding of the places must not part two equal rows.
+    gaps = np.diff(along[order]) > 1.001 * TOLERANCE
+    cut = np.empty(len(groups), dtype=np.int64)
+    cut[order] = np.append(0, np.cumsum(gaps | (np.diff(groups[order]) != 0)))[: len(groups)]
+    _, first = np.unique(cut, return_index=True)
+    return cut, first
 
 
-def room_for_seeds(n: int) -> Seeds:
-    """Working memory for the seeds of n rows."""
-    return Seeds(np.empty(n), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64))
+def _linked(rows: Floats) -> Indices:
+    """Components of rows under 'within the tolerance', from all pairs that are."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import KDTree
+
+    left, right = KDTree(rows).query_pairs(TOLERANCE, output_type="ndarray").T
+    graph = coo_array((np.ones(len(left)), (left, right)), shape=(len(rows), len(rows)))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-@kernel
-def join_neighbours(
-    rows: SortedRows, tolerance: float, seeds: Seeds, labels: Any, first: Any
-) -> int:
-    """Fill `labels` and `first`; the number of labels.
-
-    The first row of its neighbourhood becomes a seed; rows very close to a seed only remember it,
-    so a million copies of one row cost one comparison each. Seeds within the tolerance (widened by
-    what their followers may add) are joined.
-    """
-    n, k = len(rows.order), rows.k
-    close = tolerance * _SHARE_OF_SEED
-    reach = tolerance + 2.0 * close
-    n_seeds = 0
-    for position in range(n):
-        row = rows.order[position]
-        joined = -1
-        home = -1
-        seed = n_seeds - 1
-        while home < 0 and seed >= 0 and rows.along[position] - seeds.along[seed] <= reach:
-            distance = square_distance(rows.values, row * k, seeds.row[seed] * k, k)
-            if distance <= reach * reach:
-                root = find_root(seeds.parent, seed)
-                if joined >= 0:
-                    seeds.parent[joined] = root
-                joined = root
-                if distance <= close * close:
-                    home = seed
-            seed -= 1
-        if home < 0:
-            home = n_seeds
-            seeds.along[home] = rows.along[position]
-            seeds.row[home] = row
-            seeds.parent[home] = joined if joined >= 0 else home
-            n_seeds += 1
-        labels[row] = home
-    count: int = number_by_appearance(n_seeds, seeds.parent, labels, first, seeds.row)
-    return count
-
-
-@kernel
-def number_by_appearance(n_seeds: int, parent: Any, labels: Any, first: Any, number: Any) -> int:
-    """Turn each row's seed into the number of its class, in order of first appearance."""
-    for seed in range(n_seeds):
-        number[seed] = -1
-    count = 0
-    for row in range(len(labels)):
-        root = find_root(parent, labels[row])
-        if number[root] < 0:
-            number[root] = count
-            first[count] = row
-            count += 1
-        labels[row] = number[root]
-    return count
-
-
-@kernel
-def find_root(parent: Any, node: int) -> int:
-    """The root of a node's tree, halving the path on the way."""
-    while parent[node] != node:
-        parent[node] = parent[parent[node]]
-        node = parent[node]
-    return node
-
-
-@kernel
-def square_distance(values: Any, left: int, right: int, k: int) -> float:
-    """Squared distance between the k numbers from `left` on and those from `right` on."""
-    total = 0.0
-    for j in range(k):
-        gap = values[left + j] - values[right + j]
-        total += gap * gap
-    return total
+def _lengths(rows: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 @cache
@@ -201,10 +119,3 @@ def _line(k: int) -> Floats:
     line = stream(0, "directions", k).standard_normal(k)
     unit: Floats = line / np.linalg.norm(line)
     return unit
-
-
-def _as_matrix(rows: ArrayLike) -> Floats:
-    matrix = np.asarray(rows, dtype=np.float64)
-    if matrix.ndim != 2:
-        raise InvalidParameter(f"rows must have shape (n, k); they have shape {matrix.shape}")
-    return matrix
