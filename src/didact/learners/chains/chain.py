@@ -124,8 +124,9 @@ class Target:
         """Q of the weights just scored, shape (S, A), from the values that scoring them left."""
         mdp, work = self.evidence.mdp, problem.work
         found = np.zeros(mdp.n_states * mdp.n_actions)
-        rewards, values = self.scorer.row_rewards(work), self.scorer.values(work)
-        self.function(back_up_values)(self.scorer.model.model, rewards, values, found)
+        self.function(back_up_values)(
+            self.scorer.model.model, work.rewards, work.plan.values, found
+        )
         return found.reshape(mdp.n_states, mdp.n_actions)
 
 
