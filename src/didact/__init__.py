@@ -73,10 +73,10 @@ _ROOM_OF = {
     "teach_mixed": "didact.teaching",
     "teach_within": "didact.teaching",
     "transfer": "didact.teaching",
-    "information_gap": "didact.learners",
-    "Informativeness": "didact.learners",
-    "demonstrate": "didact.learners",
-    "informativeness": "didact.learners",
+    "information_gap": "didact.learners.chains.information_gap",
+    "Informativeness": "didact.learners.chains.informativeness",
+    "demonstrate": "didact.learners.chains.demonstrators",
+    "informativeness": "didact.learners.chains.informativeness",
     "learn": "didact.learners",
     "Belief": "didact.learners",
     "load_belief": "didact.learners",
@@ -125,13 +125,13 @@ if TYPE_CHECKING:
     from didact.errors import DidactError as DidactError
     from didact.errors import InvalidInput as InvalidInput
     from didact.learners import Belief as Belief
-    from didact.learners import Informativeness as Informativeness
-    from didact.learners import demonstrate as demonstrate
-    from didact.learners import information_gap as information_gap
-    from didact.learners import informativeness as informativeness
     from didact.learners import learn as learn
     from didact.learners import load_belief as load_belief
     from didact.learners import register_learner as register_learner
+    from didact.learners.chains.demonstrators import demonstrate as demonstrate
+    from didact.learners.chains.information_gap import information_gap as information_gap
+    from didact.learners.chains.informativeness import Informativeness as Informativeness
+    from didact.learners.chains.informativeness import informativeness as informativeness
     from didact.mdp import MDP as MDP
     from didact.mdp import Comparison as Comparison
     from didact.mdp import Demonstration as Demonstration

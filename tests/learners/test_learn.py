@@ -138,6 +138,7 @@ def test_bugs_of_built_in_learners_are_not_hidden(mdp, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setitem(learn_module._learners._loaded, "birl", broken)
+    monkeypatch.setattr(learn_module._learners, "_known_options", {})
     with pytest.raises(ZeroDivisionError):
         learn(mdp, SHOWN)
 

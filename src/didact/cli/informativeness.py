@@ -42,7 +42,7 @@ def command(
     Prints the probability of teaching, the trust lambda of BIO-IRL with its interval, what each
     demonstration adds, and whether they are what a teacher or a doer would show at all.
     """
-    from didact.learners import informativeness
+    from didact.learners.chains.informativeness import informativeness
     from didact.mdp.recordings.formats import given_items
     from didact.worlds.opening import open_task
 

@@ -1,9 +1,6 @@
 """Learners: what a reward must be like, given demonstrations; and how far to trust the answer."""
 
 from didact.learners.belief import Belief, point_belief
-from didact.learners.chains.demonstrators import demonstrate
-from didact.learners.chains.information_gap import information_gap
-from didact.learners.chains.informativeness import Informativeness, informativeness
 from didact.learners.clips import ClipBelief
 from didact.learners.evidence import Certificate, Evidence, as_evidence
 from didact.learners.files import load_belief
@@ -15,12 +12,8 @@ __all__ = [
     "Certificate",
     "ClipBelief",
     "Evidence",
-    "Informativeness",
     "Risk",
     "as_evidence",
-    "demonstrate",
-    "information_gap",
-    "informativeness",
     "learn",
     "learners",
     "load_belief",

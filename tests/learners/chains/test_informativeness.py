@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidParameter, NotMixed
-from didact.learners import informativeness, learn
+from didact.learners import learn
 from didact.learners.chains import informativeness as module
 from didact.learners.chains.demonstrators import demonstrate
 from didact.learners.chains.information_gap import InformationGap
+from didact.learners.chains.informativeness import informativeness
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP, Demonstration
 from didact.planning import solve
