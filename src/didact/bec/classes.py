@@ -10,16 +10,14 @@ family when it agrees with it modulo the family's equalities.
 States of all members have one numbering: a state's number is its number in its own member plus that
 of the member's first state. Statements of half-spaces and pairs of candidates use it.
 
-Exact work that will take more than a minute is announced by `auto` before it begins and reported at
-every tenth of it. Who interrupts it (Ctrl-C) gets the numerical class; with 'exact' the
-interruption goes through.
+Exact work that will take more than a minute is announced by `auto` before it begins.
 """
 
 from __future__ import annotations
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -52,7 +50,6 @@ from didact.mdp import (
 )
 from didact.mdp.naming import state_words
 from didact.mdp.showing import draw, in_notebook
-from didact.numerics.exact import Numbers
 from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning import (
     ExactSuccessorFeatures,
@@ -298,15 +295,16 @@ def equivalence_class(
     stage("comparing actions: a row for each two")
     parts = _parts(tasks, plans, arithmetic if exact else "float", is_family=is_family)
     rows, weights = _rows_of(parts, scope), task.true_weights
-    try:
-        cone = _announced_cone(rows, weights, arithmetic)
-    except KeyboardInterrupt:
-        if rows.exact is None or arithmetic != "auto" or expected_seconds(rows) < LONG:
-            raise
-        log.warning("interrupted: the class is numerical, not proved")
-        parts = _parts(tasks, plans, "float", is_family=is_family)
-        rows = _rows_of(parts, scope)
-        cone = cone_of(rows, weights)
+    seconds = expected_seconds(rows)
+    if rows.exact is not None and arithmetic == "auto" and seconds > LONG:
+        log.warning(
+            "certificates for %s rows of %s features will take about %.0f minutes; with "
+            "arithmetic='float' the class is numerical, not proved",
+            rows.n_rows,
+            rows.normals.shape[1],
+            seconds / 60,
+        )
+    cone = cone_of(rows, weights)
     if cone.is_proved and cone.contains(weights) != "inside":
         raise AssertionError("the true weights must lie inside their own class")
     return EquivalenceClass(task, parts, rows, cone, scope)
@@ -359,41 +357,6 @@ def _rows_of(parts: Sequence[Part], scope: Scope) -> Rows:
 def expected_seconds(rows: Rows) -> float:
     """About how long certificates for all rows will take."""
     return float(rows.n_rows * _ROW_SECONDS * (rows.normals.shape[1] / _AT_FEATURES) ** _GROWTH)
-
-
-def _announced_cone(rows: Rows, weights: Numbers, arithmetic: Arithmetic) -> Cone:
-    """The cone of the rows; with 'auto', exact work that takes long is announced and followed."""
-    seconds = expected_seconds(rows)
-    if rows.exact is None or arithmetic != "auto" or seconds < LONG:
-        return cone_of(rows, weights)
-    log.warning(
-        "certificates for %s rows of %s features will take about %s; interrupt them (Ctrl-C) to "
-        "take the numerical class, which is not proved",
-        rows.n_rows,
-        rows.normals.shape[1],
-        _duration(seconds),
-    )
-    return cone_of(rows, weights, progress=_every_tenth())
-
-
-def _duration(seconds: float) -> str:
-    minutes = max(1, round(seconds / 60))
-    if minutes < 120:
-        return f"{minutes} minute{'s' if minutes > 1 else ''}"
-    return f"{round(minutes / 60)} hours"
-
-
-def _every_tenth() -> Callable[[int, int], None]:
-    """Tells how far certificates are, at every tenth of them."""
-    told = 0
-
-    def tell(done: int, total: int) -> None:
-        nonlocal told
-        if 10 * done // total > told:
-            told = 10 * done // total
-            log.info("%s of %s rows have their certificates (%s%%)", done, total, 10 * told)
-
-    return tell
 
 
 def proved_plan(task: Task, arithmetic: Arithmetic) -> Plan:

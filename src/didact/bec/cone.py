@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.certificates import Progress, exact_cone
+from didact.bec.certificates import exact_cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
@@ -194,25 +194,20 @@ Cone.rank = Later("rank")  # type: ignore[assignment]
 Cone.unidentifiable = Later("unidentifiable")  # type: ignore[assignment]
 
 
-def cone_of(rows: Rows, true_weights: Numbers, progress: Progress | None = None) -> Cone:
-    """The cone of all rows of a catalogue; the true weights must satisfy every row.
-
-    progress: told how many distinct rays are decided, and of how many; only in exact arithmetic.
-    """
+def cone_of(rows: Rows, true_weights: Numbers) -> Cone:
+    """The cone of all rows of a catalogue; the true weights must satisfy every row."""
     stage("facets")
     if rows.exact is None:
         return _float_cone(rows, true_weights)
-    tell = progress or counting("facets: {} of {} rows decided")
-    return _exact_cone(rows, rows.exact, true_weights, tell)
+    return _exact_cone(rows, rows.exact, true_weights)
 
 
-def _exact_cone(
-    rows: Rows, exact: tuple[Row, ...], true_weights: Numbers, progress: Progress | None
-) -> Cone:
+def _exact_cone(rows: Rows, exact: tuple[Row, ...], true_weights: Numbers) -> Cone:
     k = true_weights.floats.size
     if not exact:
         return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(_units(k), k))
-    found = exact_cone(exact, true_weights.fractions(), progress=progress)
+    tell = counting("facets: {} of {} rows decided")
+    found = exact_cone(exact, true_weights.fractions(), progress=tell)
     return Cone(
         rows,
         true_weights,
