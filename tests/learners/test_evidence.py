@@ -19,7 +19,6 @@ from didact.learners.evidence import (
     as_answers,
     as_evidence,
     certify,
-    likelihood_gradient,
     softmax,
     softmax_log_likelihood,
     trajectory_features,
@@ -331,7 +330,7 @@ def test_the_value_is_that_of_brute_force(shown):
     task, evidence = shown
     q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
     wanted = softmax_log_likelihood(evidence, np.array(q, dtype=float), CONFIDENCE)
-    value, slope = likelihood_gradient(evidence, task.weights, CONFIDENCE)
+    value, slope = Likelihood(evidence, CONFIDENCE)(task.weights)
     assert value == pytest.approx(wanted, abs=1e-9)
     assert np.isfinite(slope).all()
 
@@ -380,7 +379,7 @@ def test_what_came_before_does_not_matter(name, step):
         weights = weights + step * rng.standard_normal(4)
         weights /= np.linalg.norm(weights)
         value, slope = function(weights)
-        afresh, fresh_slope = likelihood_gradient(evidence, weights, 100.0)
+        afresh, fresh_slope = Likelihood(evidence, 100.0)(weights)
         assert value == pytest.approx(afresh, abs=1e-10 * (1 + abs(afresh)))
         assert np.allclose(slope, fresh_slope, rtol=1e-9, atol=1e-7)
         plan = didact.solve(task.mdp, weights)
@@ -425,7 +424,7 @@ def test_ties_in_the_way_do_not_matter():
     for _ in range(100):
         function(rng.standard_normal(4))
         weights = rng.integers(-1, 2, size=4).astype(float)
-        afresh, _ = likelihood_gradient(evidence, weights, 100.0)
+        afresh, _ = Likelihood(evidence, 100.0)(weights)
         assert function(weights)[0] == pytest.approx(afresh, abs=1e-9)
 
 
@@ -437,7 +436,7 @@ def test_larger_slippery_models_agree_with_the_planner():
         weights = rng.standard_normal(5)
         plan = didact.solve(task.mdp, weights, arithmetic="float")
         wanted = softmax_log_likelihood(evidence, plan.action_values, 10.0)
-        value, _ = likelihood_gradient(evidence, weights, 10.0)
+        value, _ = Likelihood(evidence, 10.0)(weights)
         assert value == pytest.approx(wanted, abs=1e-8)
 
 
@@ -454,7 +453,7 @@ def test_shown_features_are_successor_features_of_an_optimal_policy():
 def test_large_confidences_do_not_overflow():
     task = didact.make("random-grid", size=4, n_features=3, seed=1)
     evidence = random_evidence(task.mdp, np.random.default_rng(0))
-    value, slope = likelihood_gradient(evidence, np.ones(3), 1e12)
+    value, slope = Likelihood(evidence, 1e12)(np.ones(3))
     assert np.isfinite(value)
     assert np.isfinite(slope).all()
     shares, logs = softmax(np.array([[0.0, 1e5, -1e5]]), 1e6)
@@ -464,7 +463,7 @@ def test_large_confidences_do_not_overflow():
 
 def test_nothing_shown_has_likelihood_one():
     task = didact.make("six-cell")
-    value, slope = likelihood_gradient(as_evidence(task.mdp, []), task.weights, 100.0)
+    value, slope = Likelihood(as_evidence(task.mdp, []), 100.0)(task.weights)
     assert (value, slope.tolist()) == (0.0, [0.0] * task.mdp.n_features)
 
 
@@ -475,7 +474,7 @@ def test_a_closed_form():
     mdp = MDP(moves, [[0], [1], [0]], "0.9", terminal=[1, 2])
     evidence = as_evidence(mdp, [[(0, 0)]])
     for w in (-2.0, 0.0, 0.3):
-        value, slope = likelihood_gradient(evidence, np.array([w]), 2.0)
+        value, slope = Likelihood(evidence, 2.0)(np.array([w]))
         assert value == pytest.approx(-math.log1p(math.exp(-1.8 * w)))
         assert slope[0] == pytest.approx(1.8 / (1.0 + math.exp(1.8 * w)))
 

@@ -182,10 +182,10 @@ def _scan_pointed(rows: Floats, slack: Floats) -> _Scan:
     facets: list[int] = []
     generators, work = np.zeros((k, 0)), new_workspace(0, k)
     while True:
-        if len(facets) == generators.shape[1]:  # twice the room, so that copies cost little
-            room = max(64, 2 * len(facets))
-            generators = np.pad(generators, ((0, 0), (0, room - len(facets))))
-            work = new_workspace(room, k)
+        if len(facets) == generators.shape[1]:  # grown twofold, so that copies cost little
+            capacity = max(64, 2 * len(facets))
+            generators = np.pad(generators, ((0, 0), (0, capacity - len(facets))))
+            work = new_workspace(capacity, k)
         row, verdict = settle_rows.run(
             40 * k * k * n, rows, settled, generators, len(facets), work, evidence
         )

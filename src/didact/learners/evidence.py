@@ -333,13 +333,6 @@ class Likelihood:
         return self.features.n_solves
 
 
-def likelihood_gradient(
-    evidence: Evidence, weights: Floats, confidence: float
-) -> tuple[float, Floats]:
-    """log P(D | w) and its gradient (k,) at one weight vector."""
-    return Likelihood(evidence, confidence)(np.asarray(weights, dtype=np.float64))
-
-
 @dataclass(frozen=True)
 class Certificate:
     """Whether weights make exactly the shown actions optimal in the shown states.

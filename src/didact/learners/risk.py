@@ -33,7 +33,7 @@ from didact.planning import as_policy, float_successor_features
 from didact.planning.batch import (
     action_values_of,
     as_weight_rows,
-    require_room,
+    require_memory,
     value_blocks,
     value_reach,
 )
@@ -126,7 +126,7 @@ def _losses(belief: Belief, draws: Floats, policy: Any, *, by_state: bool) -> Fl
     chosen = belief.policy() if policy is None else as_policy(mdp, policy)
     weights = as_weight_rows(mdp, draws)
     if by_state:
-        require_room(weights.shape[0] * mdp.n_states, "losses by state", weights.shape[0])
+        require_memory(weights.shape[0] * mdp.n_states, "losses by state", weights.shape[0])
     counts = float_successor_features(mdp, chosen).states
     start = mdp.start.floats
     found = np.empty((weights.shape[0], mdp.n_states) if by_state else weights.shape[0])

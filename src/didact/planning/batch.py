@@ -57,7 +57,7 @@ CLEAR = 2e-12
 def optimal_values(mdp: MDP, weights: Any) -> Floats:
     """V*(s) under each of n weight vectors (n, k); shape (n, S)."""
     given = as_weight_rows(mdp, weights)
-    require_room(given.shape[0] * mdp.n_states, "values", given.shape[0])
+    require_memory(given.shape[0] * mdp.n_states, "values", given.shape[0])
     values = np.empty((given.shape[0], mdp.n_states))
     for first, block in value_blocks(mdp, given):
         values[first : first + len(block)] = block
@@ -68,7 +68,7 @@ def action_values_of(mdp: MDP, weights: Any) -> Floats:
     """Q*(s, a) under each of n weight vectors (n, k); shape (n, S, A)."""
     given = as_weight_rows(mdp, weights)
     shape = (given.shape[0], mdp.n_states, mdp.n_actions)
-    require_room(int(np.prod(shape)), "action values", given.shape[0])
+    require_memory(int(np.prod(shape)), "action values", given.shape[0])
     found = np.empty(shape)
     moves = mdp.transitions.matrix()
     for first, block in value_blocks(mdp, given):
@@ -114,7 +114,7 @@ def as_weight_rows(mdp: MDP, weights: Any) -> Floats:
     return rows
 
 
-def require_room(n_numbers: int, what: str, n_draws: int) -> None:
+def require_memory(n_numbers: int, what: str, n_draws: int) -> None:
     """Refuse a result that would not fit in memory, before any work is done."""
     if 8 * n_numbers > MAX_BYTES:
         fewer = max(1, int(n_draws * MAX_BYTES / (8 * n_numbers)))

@@ -143,15 +143,6 @@ def spread(model: Model, n_steps: int, queue: Any, reached: Any) -> None:
         first = last
 
 
-def all_ranges(low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.int64]:
-    """The numbers of all ranges low[i]:high[i], one after another."""
-    lengths = high - low
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    shift = np.repeat(low - (ends - lengths), lengths)
-    return np.asarray(np.arange(total) + shift, dtype=np.int64)
-
-
 def rollout(
     mdp: MDP,
     policy: Any,

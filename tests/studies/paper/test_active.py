@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from didact.errors import InvalidParameter
-from didact.learners.chains.options import is_walk
+from didact.learners.chains.options import WALK_OPTIONS
 from didact.studies.paper.active import ActiveSettings, learner_options
 
 
@@ -15,7 +15,7 @@ def test_a_chain_walks_as_long_as_the_paper_says_or_until_it_has_mixed():
     assert published["n_steps"] == ours["n_steps"] == settings.steps
     assert published["proposal"] == "lattice"
     mixed = learner_options(replace(settings, chain="mixed"))
-    assert not is_walk(mixed)
+    assert not {*WALK_OPTIONS} & {*mixed}
     assert mixed["confidence"] == settings.confidence
     with pytest.raises(InvalidParameter, match="chain must be 'published', 'ours' or 'mixed'"):
         learner_options(replace(settings, chain="quick"))

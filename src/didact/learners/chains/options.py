@@ -12,7 +12,7 @@ they were checked against a model.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -289,11 +289,6 @@ class Sampling:
             "start": None if self.starts is None else self.starts.tolist(),
             "step_size": self.step,
         }
-
-
-def is_walk(given: Mapping[str, Any]) -> bool:
-    """Whether chains with these options, by name, walk a number of steps."""
-    return given.get("sampler") == "walk" or any(name in given for name in WALK_OPTIONS)
 
 
 def as_sampler(options: ChainOptions) -> str:
