@@ -42,7 +42,7 @@ from didact.auditing.loss import (
     loss_bound,
 )
 from didact.auditing.questions import Ask, cost_of, place_words
-from didact.bec.classes import EquivalenceClass, Mask, Part, equivalence_class, require_class
+from didact.bec.classes import EquivalenceClass, Mask, Part, class_of
 from didact.bec.halfspaces import Scope, scope_states
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
@@ -51,7 +51,7 @@ from didact.inputs import counted, instance, own_code, plain_array, shown
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.learners.risk import BLOCK_ENTRIES, MAX_DRAWS, thinned
-from didact.mdp import MDP, Demonstration, Family, Task, as_task
+from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.model import idle_states
 from didact.mdp.naming import action_words
 from didact.numerics.exact import Floats, read_number
@@ -118,7 +118,7 @@ def audit(
         raise InvalidParameter("exam is for a file of answers; use exam.grade for answers at hand")
     if is_path and exam is not None and loss is None:
         return exam.grade(read_answers(agent))
-    bec = _known(task, scope, arithmetic, bec)
+    bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     if is_path:
         asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
         if loss is None:
@@ -159,16 +159,6 @@ def _audit_acting(
 
 def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
     return found if bound is None else judged_by_loss(found, policy, bound)
-
-
-def _known(
-    task: Any, scope: Scope, arithmetic: Arithmetic, bec: EquivalenceClass | None
-) -> EquivalenceClass:
-    if bec is None:
-        what = task if isinstance(task, Family) else as_task(task)
-        return equivalence_class(what, scope=scope, arithmetic=arithmetic)
-    require_class(task, bec)
-    return bec
 
 
 def _as_cost(within: Any) -> Fraction:

@@ -25,7 +25,7 @@ from typing import Any, get_args
 from didact.auditing.grading import Audit, answers_of_weights, graded
 from didact.auditing.loss import graded_by_loss
 from didact.auditing.questions import Ask, ExamQuestion, deciding_questions
-from didact.bec.classes import EquivalenceClass, equivalence_class, part_with, require_class
+from didact.bec.classes import EquivalenceClass, class_of, part_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
 from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
@@ -33,7 +33,7 @@ from didact.bec.proofs import policy_documents
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import choice, counted, flag, shown_name
-from didact.mdp import Family, Task, as_task
+from didact.mdp import Family, Task
 from didact.mdp.showing import in_notebook, write_page
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
@@ -252,11 +252,7 @@ def exam(
     task = named_world(task)
     choice(ask, "ask", get_args(Ask))
     flag(closed, "closed")
-    if bec is not None:
-        require_class(task, bec)
-    else:
-        what = task if isinstance(task, Family) else as_task(task)
-        bec = equivalence_class(what, scope=scope, arithmetic=arithmetic)
+    bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     found = deciding_questions(bec, ask, closed=closed)
     is_closed = closed or ask != "actions"
     return Exam(

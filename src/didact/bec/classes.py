@@ -272,6 +272,12 @@ def require_class(task: Task | Family, bec: Any) -> None:
         raise InvalidParameter(f"bec must be the class of {wanted}; it is that of {bec.name!r}")
 
 
+def class_of(task: Task | Family, bec: EquivalenceClass | None, **how: Any) -> EquivalenceClass:
+    """The class that is given, which must be of that kind, or that of `equivalence_class`."""
+    require_class(task, bec)
+    return equivalence_class(task, **how) if bec is None else bec
+
+
 def equivalence_class(
     task: Task | Family,
     *,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, equivalence_class, require_class, shown_pairs
+from didact.bec.classes import EquivalenceClass, class_of, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import seconds, shown_name
 from didact.mdp import Family, Task
@@ -158,15 +158,13 @@ def frontier(
     settings: of `teach`, as horizon, cost and starts.
     """
     task = named_world(task)
-    require_class(task, bec)
     if isinstance(losses, str) or not losses:
         raise InvalidParameter(f"losses must be a list of bounds; it is {losses!r}")
     if isinstance(task, Family) and len({is_share for _, is_share in map(read_loss, losses)}) > 1:
         raise InvalidParameter("losses in a family must be all percentages or all amounts")
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
-    if bec is None:
-        how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
-        bec = equivalence_class(task, **how)
+    how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
+    bec = class_of(task, bec, **how)
     makes = _Lessons(task, bec, TeachSettings.of(settings, teacher=teacher), learner, deadline)
     makes.progress = progress
     lessons = makes.good_enough(losses)

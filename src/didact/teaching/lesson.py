@@ -285,7 +285,7 @@ class Lesson:
         # The checker is slow on large lessons: it is not asked where the bound says no already.
         if self.lower_bound != self.cost or "fewest" not in (self.proof or {}):
             return False
-        return checked_as_fewest(self.bec, self.document())
+        return FEWEST in checked_line(self.bec, self.document())
 
     def why(self, number: int) -> str:
         """In words: what item `number` rules out that those before it did not.
@@ -448,11 +448,6 @@ def checked_line(bec: EquivalenceClass, document: Mapping[str, Any]) -> str:
         return check_document(bec.source, document)
     except ProofError:
         return ""
-
-
-def checked_as_fewest(bec: EquivalenceClass, document: Mapping[str, Any]) -> bool:
-    """Whether the independent checker calls a lesson or an exam the fewest."""
-    return FEWEST in checked_line(bec, document)
 
 
 def checked_bound(lesson: Lesson) -> int | Fraction | None:

@@ -39,7 +39,6 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
-from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
@@ -52,7 +51,7 @@ from didact.teaching.feedback.halfspaces import (
 from didact.teaching.feedback.mix import item_costs
 from didact.teaching.feedback.recorded import chosen_items
 from didact.teaching.lesson import Missing
-from didact.teaching.teachers import exact_minimum, greedy_picks
+from didact.teaching.teachers import exact_minimum, greedy_picks, in_greedy_order
 from didact.teaching.witness import missing_elements
 
 METHODS = ("greedy", "exact")
@@ -472,12 +471,7 @@ def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
     chosen = exact_minimum(whole, as_generator(0, "select")).numbers
     if problem.budget is not None and len(chosen) > problem.budget:
         return exact_minimum(problem, as_generator(0, "select")).numbers
-    masks = {number: problem.masks.get(number, 0) for number in chosen}
-    prices = dict.fromkeys(masks, 1)
-    first = greedy_cover(
-        masks, prices, problem.elements.n_elements, closure=problem.elements.closure
-    ).picks
-    return (*first, *(number for number in chosen if number not in first))
+    return in_greedy_order(problem, chosen)
 
 
 def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:

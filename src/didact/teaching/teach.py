@@ -409,17 +409,13 @@ def lesson_within(
 
 def _teach_observed(task: Observed, given: Mapping[str, Any]) -> ClipLesson:
     """A lesson of clips; refuses what that does not look at."""
-    for name, parameter in inspect.signature(teach).parameters.items():
-        own = parameter.default is parameter.empty
-        if not own and given[name] is not parameter.default and given[name] != parameter.default:
-            raise InvalidParameter(
-                f"{name} is for tasks; a policy in a simulator is taught with demonstrations= alone"
-            )
-    for name in given["options"]:
-        if name != "demonstrations":
-            raise InvalidParameter(
-                f"there is no option {name!r} for a policy in a simulator; it is "
-                "taught with demonstrations= alone"
-            )
-    kind = given["options"].get("demonstrations")
+    options = dict(given["options"])
+    kind = options.pop("demonstrations", None)
+    defaults = {name: p.default for name, p in inspect.signature(teach).parameters.items()}
+    own = ("task", "options")
+    changed_ones = [n for n in defaults if n not in own and given[n] != defaults[n]]
+    for name in (*changed_ones, *options):
+        raise InvalidParameter(
+            f"a policy in a simulator is taught with demonstrations= alone; leave {name} out"
+        )
     return teach_observed(task, demonstrations="clips" if kind is None else kind)

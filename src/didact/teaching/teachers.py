@@ -86,7 +86,7 @@ def exact_minimum(
         )
     except Uncoverable:
         return Picks(greedy_picks(problem, problem.budget))
-    chosen = _in_greedy_order(problem, found.chosen)
+    chosen = in_greedy_order(problem, found.chosen)
     bound = (
         whole_if_whole(Fraction(found.lower_bound))
         if offered == problem.elements.everything
@@ -97,7 +97,7 @@ def exact_minimum(
 
 def chosen_picks(problem: Problem, chosen: Sequence[int], certificate: Any) -> Picks:
     """The chosen candidates in greedy order, within the budget, and the certificate."""
-    picks = _within_budget(problem, _in_greedy_order(problem, chosen))
+    picks = _within_budget(problem, in_greedy_order(problem, chosen))
     return Picks(picks, lower_bound=certificate.bound, certificate=certificate)
 
 
@@ -143,7 +143,7 @@ def _contradicting(problem: Problem, chosen: Sequence[int], element: int) -> int
     return sum(1 << bit for bit, row in row_of.items() if slacks[row] < -TOLERANCE)
 
 
-def _in_greedy_order(problem: Problem, chosen: Sequence[int]) -> tuple[int, ...]:
+def in_greedy_order(problem: Problem, chosen: Sequence[int]) -> tuple[int, ...]:
     """The chosen candidates, those that cover most first; what adds nothing comes last."""
     masks = {number: problem.masks.get(number, 0) for number in sorted(chosen)}
     prices = dict.fromkeys(masks, 1)

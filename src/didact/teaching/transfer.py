@@ -199,7 +199,7 @@ def n_determined(rows: Rows, classes: Sequence[EquivalenceClass]) -> int:
         return 0
     exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
     stated = stated_halfspaces(rows, classes[0].cone.true_weights.floats, exact=exact)
-    return sum(_witness(one, stated) is None for one in classes)
+    return sum(_open_row(one, stated) is None for one in classes)
 
 
 def _as_family(unseen: Any) -> Family:
@@ -276,13 +276,18 @@ def _own_rows(bec: EquivalenceClass) -> list[int]:
 
 def _world(name: str, bec: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
     """Whether a world is determined; else a witness, and what it may lose."""
-    for row in _own_rows(bec):
-        witness = stated.witness_against(bec.rows, row)
-        if witness is not None:
-            loss = worst_loss(bec, witness)
-            statement = bec.statement_of(row)
-            return UnseenWorld(name, False, witness, loss, statement, bec.words_of(row))
-    return UnseenWorld(name, True)
+    found = _open_row(bec, stated)
+    if found is None:
+        return UnseenWorld(name, True)
+    row, witness = found
+    loss, statement = worst_loss(bec, witness), bec.statement_of(row)
+    return UnseenWorld(name, False, witness, loss, statement, bec.words_of(row))
+
+
+def _open_row(bec: EquivalenceClass, stated: Halfspaces) -> tuple[int, Weights] | None:
+    """The first equality or facet that does not follow, and weights that break it."""
+    found = ((row, stated.witness_against(bec.rows, row)) for row in _own_rows(bec))
+    return next(((row, witness) for row, witness in found if witness is not None), None)
 
 
 def curve_sizes(n: int) -> list[int]:
@@ -305,17 +310,14 @@ def _curve(
         for number, witness in list(left.items()):
             if witness is not None and stated.fits(witness):
                 continue
-            left[number] = _witness(classes[number], stated)
-            if left[number] is None:
+            found = _open_row(classes[number], stated)
+            if found is None:
                 del left[number]
+            else:
+                left[number] = found[1]
         n = len(classes) - len(left)
         low, high = binomial_interval(n, len(classes), LEVEL) if drawn else (None, None)
         yield CurvePoint(size, n, n / len(classes), low, high)
-
-
-def _witness(bec: EquivalenceClass, stated: Halfspaces) -> Weights | None:
-    found = (stated.witness_against(bec.rows, row) for row in _own_rows(bec))
-    return next((witness for witness in found if witness is not None), None)
 
 
 def _rows_of_first(bec: EquivalenceClass, n_members: int) -> Rows:

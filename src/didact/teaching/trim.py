@@ -123,48 +123,6 @@ def window(
     return best
 
 
-@dataclass(frozen=True, eq=False)
-class Trimmer:
-    """Cuts the demonstrations of one problem.
-
-    needs: what they are needed for. starts: the states, in the common numbering, where they may
-    begin; none where cutting the beginning would change a cost. swaps: whether another candidate
-    of the same cost that states the same earlier may stand in, which needs the problem's elements.
-    """
-
-    problem: Problem
-    needs: Needs
-    starts: frozenset[int]
-    swaps: bool
-
-    def trim(self, numbers: Sequence[int], whole: Sequence[Line]) -> list[Line]:
-        """The demonstrations of candidates, and further ones after them, cut.
-
-        whole: all of them as they are.
-        """
-        lines: list[Line] = []
-        masks, taken, before = self.problem.masks, set(numbers), 0
-        for place, line in enumerate(whole):
-            number = numbers[place] if self.swaps and place < len(numbers) else None
-            said = self.needs.coverage_of(line) if number is None else masks.get(number, 0)
-            wanted = said & ~before
-            if number is not None and wanted:
-                other = earliest_candidate(self.problem, self.needs.coverage, number, before, taken)
-                taken.add(other)
-                line = line if other == number else _lines(self.problem.candidates, [other])[0]
-            lines.append(self._cut(line, wanted))
-            before = self.needs.closure(before | wanted)
-        return lines
-
-    def _cut(self, line: Line, wanted: int) -> Line:
-        """What is needed of a line; a line that states nothing new stays whole."""
-        if not wanted:
-            return line
-        width = self.problem.candidates.n_actions
-        begins = {at for at, pair in enumerate(line) if pair // width in self.starts}
-        return line[window(line, self.needs.coverage, wanted, begins)]
-
-
 def earliest_candidate(
     problem: Problem, coverage: PairCoverage, number: int, before: int, taken: Container[int]
 ) -> int:
@@ -222,8 +180,29 @@ def trimmed(
     added = _lines(as_candidates(problem.bec, extra)) if extra else []
     whole = [*_lines(problem.candidates, numbers), *added]
 
+    width = problem.candidates.n_actions
+
     def cut(needs: Needs, *, swaps: bool = False) -> tuple[Demonstration, ...]:
-        lines = Trimmer(problem, needs, starts, swaps).trim(numbers, whole)
+        """The demonstrations cut to what they are needed for beyond those before them.
+
+        swaps: whether another candidate of the same cost that states the same earlier may stand in,
+        which needs the problem's elements. One that states nothing new stays whole.
+        """
+        lines: list[Line] = []
+        taken, before = set(numbers), 0
+        for place, line in enumerate(whole):
+            number = numbers[place] if swaps and place < len(numbers) else None
+            coverage = problem.masks.get(number, 0) if number is not None else None
+            wanted = (needs.coverage_of(line) if coverage is None else coverage) & ~before
+            if number is not None and wanted:
+                other = earliest_candidate(problem, needs.coverage, number, before, taken)
+                taken.add(other)
+                line = line if other == number else _lines(problem.candidates, [other])[0]
+            if wanted:
+                begins = {at for at, pair in enumerate(line) if pair // width in starts}
+                line = line[window(line, needs.coverage, wanted, begins)]
+            lines.append(line)
+            before = needs.closure(before | wanted)
         return _shown(problem.candidates, lines)
 
     if planners_lose:

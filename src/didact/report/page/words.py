@@ -17,7 +17,7 @@ from didact.report.page.facts import BeliefFacts, Facts
 from didact.report.page.scene import Scene, amount, state_in_words
 from didact.report.words.lessons import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
-from didact.teaching.lesson import FEWEST, checked_as_fewest
+from didact.teaching.lesson import FEWEST, checked_line
 
 USUAL = {
     "teacher": "scot",
@@ -97,7 +97,7 @@ def bound_words(lesson: Lesson, bec: Any, verified: str | None) -> str:
     if verified is not None:
         fewest = FEWEST in verified
     elif lesson.bec is None and lesson.proof is not None:
-        fewest = checked_as_fewest(bec, lesson.document())
+        fewest = FEWEST in checked_line(bec, lesson.document())
     else:
         fewest = lesson.is_fewest
     words = [cost_words(lesson, fewest=fewest), *([] if likely is None else [likely])]

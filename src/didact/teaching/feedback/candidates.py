@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -156,12 +158,21 @@ def _stated(ties: Ties, ways: Ways) -> int:
     return sum(bits)
 
 
-class Ways(NamedTuple):
-    """Trajectories of a part from one state, the best first, and what each counts more."""
+@dataclass(frozen=True)
+class Ways:
+    """Trajectories of a member from one state, the best first."""
 
     part: Part
     ways: tuple[Demonstration, ...]
-    differences: tuple[tuple[Any, ...], ...]
+
+    @cached_property
+    def differences(self) -> tuple[tuple[Any, ...], ...]:
+        """What each counts more than the next; found for few of many, since it is exact work."""
+        counts = [trajectory_counts(self.part.task, way) for way in self.ways]
+        return tuple(
+            tuple(a - b for a, b in zip(better, other, strict=True))
+            for better, other in pairwise(counts)
+        )
 
     @property
     def better(self) -> Demonstration:
@@ -194,28 +205,15 @@ def shortest_pair(
     stated = [statement for _, *statement in statements_of(bec, rows)]
     if member is not None:
         stated = [s for s in stated if part_with(bec.parts, s[0]).member == member]
-    walked = [_walked(bec, state, pair) for state, *pair in stated]
-    found = [walks for walks in walked if walks is not None]
-    shortest = min(found, key=lambda walks: sum(map(len, walks.ways)), default=None)
-    return None if shortest is None else _counted(shortest)
+    found = [ways_that_meet(bec, state, pair) for state, *pair in stated]
+    met = (ways for ways in found if ways is not None)
+    return min(met, key=lambda ways: sum(map(len, ways.ways)), default=None)
 
 
 def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) -> Ways | None:
-    """A trajectory for each action of a state; None where chance decides or they never meet."""
-    walks = _walked(bec, state, actions)
-    return None if walks is None else _counted(walks)
+    """A trajectory for each action of a state, until they meet or all have ended, the soonest.
 
-
-class _Walks(NamedTuple):
-    """The pairs of trajectories of a member; what they count is found for few of them."""
-
-    part: Part
-    ways: tuple[list[tuple[int, int]], ...]
-
-
-def _walked(bec: EquivalenceClass, state: int, actions: Sequence[int]) -> _Walks | None:
-    """Walks that soonest meet or have all ended; None where chance decides or they never do.
-
+    None where chance decides or they never do.
     Where best actions tie, any of them may go on: which one is numbered first decides nothing.
     """
     part = part_with(bec.parts, state)
@@ -230,7 +228,8 @@ def _walked(bec: EquivalenceClass, state: int, actions: Sequence[int]) -> _Walks
         at = queue.popleft()
         ended = [bool(mdp.terminal[place]) for place in at]
         if all(ended) or (len(set(at)) == 1 and not any(ended)):
-            return _Walks(part, _back(before, at, first, actions))
+            ways = _back(before, at, first, actions)
+            return Ways(part, tuple(map(Demonstration, ways)))
         for taken in product(*(_sure_best(part, place) for place in at)):
             pairs = zip(at, taken, strict=True)
             after = tuple(p if a < 0 else _successor(mdp, p, a) or 0 for p, a in pairs)
@@ -271,14 +270,3 @@ def _successor(mdp: MDP, state: int, action: int) -> int | None:
     row, moves = state * mdp.n_actions + action, mdp.transitions
     low = moves.offsets[row]
     return int(moves.successors[low]) if moves.offsets[row + 1] == low + 1 else None
-
-
-def _counted(walks: _Walks) -> Ways:
-    """The trajectories with what they differ by."""
-    ways = tuple(map(Demonstration, walks.ways))
-    counts = [trajectory_counts(walks.part.task, way) for way in ways]
-    differences = tuple(
-        tuple(a - b for a, b in zip(better, other, strict=True))
-        for better, other in pairwise(counts)
-    )
-    return Ways(walks.part, ways, differences)
