@@ -205,38 +205,27 @@ def next_query(
     if is_whole(returned):
         return Query(_as_open(name, int(returned), situation))
     scores = _as_scores(name, returned, situation)
-    return highest(situation, scores) if scores.ndim == 1 else highest_pair(situation, scores)
-
-
-def highest_pair(situation: Situation, scores: Floats) -> Query | None:
-    """The open pair of actions with the highest score, the first of those equal to 1e-12."""
-    if situation.open_pairs is None or not situation.open_pairs.any():
-        return None
-    places = np.argwhere(situation.open_pairs)
-    values = scores[situation.open_pairs]
-    place = _first_highest(values)
-    if place is None:
-        return None
-    state, first, second = places[place].tolist()
-    return Query(state, float(values[place]), actions=(first, second))
+    return highest(situation, scores)
 
 
 def highest(situation: Situation, scores: Floats) -> Query | None:
-    """The open state with the highest score, the lowest of those that are equal to 1e-12.
+    """The open state, or pair of actions, with the highest score; None where nothing is open.
 
-    None where no open state scores above minus infinity.
+    scores: (S,), or (S, A, A) of pairs. The lowest of those that are equal to 1e-12 is asked. None
+    where all open ones score minus infinity.
     """
-    if not situation.open_states.size:
+    places = situation.open_states[:, None]
+    if scores.ndim == 3:
+        places = np.argwhere(() if situation.open_pairs is None else situation.open_pairs)
+    if not len(places):
         return None
-    values = scores[situation.open_states]
-    place = _first_highest(values)
-    return None if place is None else Query(int(situation.open_states[place]), float(values[place]))
-
-
-def _first_highest(values: Floats) -> int | None:
-    """The first place of those within 1e-12 of the highest; None where all are minus infinity."""
+    values = scores[tuple(places.T)]
     best = float(values.max())
-    return None if best == -np.inf else int(np.argmax(values >= best - TIED * abs(best)))
+    if best == -np.inf:
+        return None
+    place = int(np.argmax(values >= best - TIED * abs(best)))
+    state, *actions = places[place].tolist()
+    return Query(state, float(values[place]), actions=tuple(actions) or None)
 
 
 def _as_open(name: str, state: int, situation: Situation) -> int:

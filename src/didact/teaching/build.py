@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
+from operator import or_
 from typing import Any, cast
 
 import numpy as np
@@ -40,17 +41,17 @@ from didact.teaching.covers.problem import (
     Problem,
     candidate_costs,
     cover_elements,
+    coverage_from,
 )
 from didact.teaching.covers.walks import Allowed, as_probability, probability_in
 from didact.teaching.lesson import Lesson, Missing
 from didact.teaching.loss.search import order_by_loss
+from didact.teaching.teachers import COVERING
 from didact.teaching.trim import all_closed, close, needs_of, trimmed
 from didact.teaching.witness import facet_records, hardest_step, judge, missing_elements
 
 LIKELY = Fraction(1, 1000)
 """Walks that a teacher who repeats a start sees within about 1,000 attempts."""
-COVERING = ("scot", "scot-redundant", "exact")
-"""Teachers whose demonstrations are trimmed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,22 +278,15 @@ class LessonEvidence:
 
 def gaps_of_lesson(problem: Problem, covered: int, offers: Sequence[Starts]) -> tuple[Missing, ...]:
     """What stays open, and why: left out, not sampled, or not reachable."""
-    elements, width = problem.elements, problem.candidates.n_actions
+    elements = problem.elements
     offered = problem.covered_by(problem.masks)
-    targets = elements.pairs_for(elements.everything & ~covered)
-    within: set[int] = set()
-    for offer in offers:
-        n_actions, first = offer.part.task.mdp.n_actions, offer.part.first
-        at_home = offer.home_pairs(targets, width)
-        for pair in set(at_home).difference(offer.aimed_at(at_home)[1]):
-            state, action = divmod(pair, n_actions)
-            within.add((first + state) * width + action)
+    within = (coverage_from(elements, offer, offer.starts.tolist()) for offer in offers)
+    reachable = reduce(or_, within, 0)
 
     def reason_of(element: int) -> str:
         if offered >> element & 1:
             return "left out" if problem.budget is None else "budget"
-        pairs = elements.pairs_for(1 << element)
-        return "not reachable" if within.isdisjoint(pairs) else "not sampled"
+        return "not sampled" if reachable >> element & 1 else "not reachable"
 
     return missing_elements(elements, covered, reason_of)
 
@@ -323,14 +317,17 @@ def lesson_of_picks(
         demonstrations = tuple(demonstrations[number] for number in numbers)
     cost = _total_cost(settings, problem, picks, extra)
     problem = _of_facets(problem) if settings.teacher == "scot-redundant" else problem
-    coverage = _coverage(problem, demonstrations)
+    needs = needs_of(problem.elements)
+    lines = lines_of(bec, demonstrations)
+    coverage = Coverage.of(problem.elements, map(needs.coverage_of, lines))
     found = judge(problem.elements, demonstrations, coverage.covered)
     n_close_calls = bec.n_close_calls + found.n_close
     is_greedy = settings.teacher == "scot" and not extra and not settings.learners
     evidence = LessonEvidence(settings, problem, starts, picks, demonstrations, coverage, is_greedy)
     return Lesson(
         task_name=bec.name,
-        status=_status(found.pins_down, n_close_calls),
+        # Close calls are decisions that floats could not make.
+        status="undecided" if n_close_calls else "complete" if found.pins_down else "partial",
         items=demonstrations,
         gains=coverage.gains,
         cost=cost,
@@ -391,13 +388,6 @@ def _total_cost(
     return whole_if_whole(Fraction(total + sum(prices.get(member, 0) for member in later)))
 
 
-def _status(pins_down: bool, n_close_calls: int) -> str:
-    """'complete', 'partial', or 'undecided' where floats could not make some decisions."""
-    if n_close_calls:
-        return "undecided"
-    return "complete" if pins_down else "partial"
-
-
 def _of_facets(problem: Problem) -> Problem:
     """The problem of covering facets and equalities, whatever the teacher covered."""
     elements = cover_elements(problem.bec)
@@ -429,10 +419,3 @@ def _shown(
     if "planner" in settings.learners and keeps is not None and not keeps(short):
         return cut(planners_lose=True)
     return short
-
-
-def _coverage(problem: Problem, demonstrations: Sequence[Demonstration]) -> Coverage:
-    """What demonstrations cover one after the other."""
-    needs = needs_of(problem.elements)
-    lines = lines_of(problem.bec, demonstrations)
-    return Coverage.of(problem.elements, [needs.coverage_of(line) for line in lines])

@@ -61,6 +61,7 @@ from didact.teaching.feedback.halfspaces import (
 )
 from didact.teaching.lesson import Lesson
 from didact.teaching.teach import teach
+from didact.teaching.teachers import COVERING
 from didact.teaching.trim import all_closed
 from didact.teaching.witness import judge
 from didact.worlds.opening import named_world
@@ -251,9 +252,6 @@ MAX_TRIED = 400
 MAX_STARTS = 20
 """Nobody lists more; all states are advised instead."""
 
-AIMING = ("scot", "scot-redundant", "exact")
-"""Teachers that cover whatever can be covered."""
-
 
 @dataclass(frozen=True, eq=False)
 class SuggestedStarts:
@@ -323,7 +321,7 @@ def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
     """How the lesson was made, without what limits it: no budget, no chance."""
     teacher = settings.get("teacher")
     return {
-        "teacher": teacher if teacher in AIMING else "scot",
+        "teacher": teacher if teacher in COVERING else "scot",
         "horizon": settings.get("horizon"),
         "cost": "pairs" if settings.get("cost") == "pairs" else "demonstrations",
         "closed": bool(settings.get("closed")),

@@ -172,8 +172,9 @@ BUILT_IN: dict[str, Teacher] = {
     "random": random_demonstrations,
 }
 
-DRAW_NOTHING = ("scot", "scot-redundant", "exact")
-"""Teachers for whom no generator is made, which takes as long as much of their work."""
+COVERING = ("scot", "scot-redundant", "exact")
+"""Teachers that cover whatever can be covered. They draw nothing, so that no generator is made for
+them, and their demonstrations are trimmed."""
 
 SHARED = (
     *("horizon", "starts", "cost", "member_cost", "scope", "arithmetic", "budget", "closed"),
@@ -210,7 +211,7 @@ def find_teacher(name: str, options: Mapping[str, Any]) -> Teacher:
 
 def picked_by(teacher: str, problem: Problem, seed: Seed) -> Picks:
     """What the teacher of that name picks, checked; seed: of those that draw."""
-    is_sure = teacher in DRAW_NOTHING
+    is_sure = teacher in COVERING
     if is_sure and seed is not None and not isinstance(seed, np.random.Generator):
         require_seed(seed)
     rng = None if is_sure else as_generator(seed, teacher)

@@ -21,7 +21,7 @@ optimal lies in the class of the demonstrations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -180,30 +180,8 @@ def trimmed(
     added = _lines(as_candidates(problem.bec, extra)) if extra else []
     whole = [*_lines(problem.candidates, numbers), *added]
 
-    width = problem.candidates.n_actions
-
     def cut(needs: Needs, *, swaps: bool = False) -> tuple[Demonstration, ...]:
-        """The demonstrations cut to what they are needed for beyond those before them.
-
-        swaps: whether another candidate of the same cost that states the same earlier may stand in,
-        which needs the problem's elements. One that states nothing new stays whole.
-        """
-        lines: list[Line] = []
-        taken, before = set(numbers), 0
-        for place, line in enumerate(whole):
-            number = numbers[place] if swaps and place < len(numbers) else None
-            coverage = problem.masks.get(number, 0) if number is not None else None
-            wanted = (needs.coverage_of(line) if coverage is None else coverage) & ~before
-            if number is not None and wanted:
-                other = earliest_candidate(problem, needs.coverage, number, before, taken)
-                taken.add(other)
-                line = line if other == number else _lines(problem.candidates, [other])[0]
-            if wanted:
-                begins = {at for at, pair in enumerate(line) if pair // width in starts}
-                line = line[window(line, needs.coverage, wanted, begins)]
-            lines.append(line)
-            before = needs.closure(before | wanted)
-        return _shown(problem.candidates, lines)
+        return _cut(problem, numbers, whole, needs, starts, swaps=swaps)
 
     if planners_lose:
         return cut(needs_of_pairs(whole))
@@ -215,6 +193,39 @@ def trimmed(
     kept = _followed(problem, cut(needs))
     found = cut(needs_of_pairs([[pair for pair in line if pair in kept] for line in whole]))
     return found if all_closed(parts, found) else cut(needs_of_pairs(whole))
+
+
+def _cut(
+    problem: Problem,
+    numbers: Sequence[int],
+    whole: Sequence[Line],
+    needs: Needs,
+    starts: Collection[int],
+    *,
+    swaps: bool,
+) -> tuple[Demonstration, ...]:
+    """Demonstrations cut to what they are needed for beyond those before them.
+
+    starts: where they may begin, in the common numbering; none where cutting the beginning would
+    change a cost. swaps: whether another candidate of the same cost that states the same earlier
+    may stand in, which needs the problem's elements. One that states nothing new stays whole.
+    """
+    lines: list[Line] = []
+    width, taken, before = problem.candidates.n_actions, set(numbers), 0
+    for place, line in enumerate(whole):
+        number = numbers[place] if swaps and place < len(numbers) else None
+        stated = needs.coverage_of(line) if number is None else problem.masks.get(number, 0)
+        wanted = stated & ~before
+        if number is not None and wanted:
+            other = earliest_candidate(problem, needs.coverage, number, before, taken)
+            taken.add(other)
+            line = line if other == number else _lines(problem.candidates, [other])[0]
+        if wanted:
+            begins = {at for at, pair in enumerate(line) if pair // width in starts}
+            line = line[window(line, needs.coverage, wanted, begins)]
+        lines.append(line)
+        before = needs.closure(before | wanted)
+    return _shown(problem.candidates, lines)
 
 
 def _lines(candidates: Candidates, numbers: Sequence[int] | None = None) -> list[Line]:

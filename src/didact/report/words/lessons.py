@@ -15,8 +15,9 @@ from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words
 from didact.report.words import Description, Listing
 from didact.teaching import Lesson
-from didact.teaching.check import AIMING, SuggestedStarts
+from didact.teaching.check import SuggestedStarts
 from didact.teaching.lesson import FEWEST, Missing, Within
+from didact.teaching.teachers import COVERING
 
 LEARNERS = {"half-spaces": "learners of half-spaces", "planner": "learners that plan"}
 
@@ -350,7 +351,7 @@ def suggested_starts_lines(
     if not found.added:
         limits = [name for name in ("budget", "rollouts") if lesson.settings.get(name) is not None]
         own = lesson.settings.get("teacher")
-        limits += [] if own in AIMING else [f"teacher {own}"]
+        limits += [] if own in COVERING else [f"teacher {own}"]
         yield f"without --{' and --'.join(limits) or 'sampling'}, {size}"
         return
     every = len(found.starts) == int(

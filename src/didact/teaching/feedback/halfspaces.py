@@ -26,16 +26,16 @@ wrong steps themselves (`wrong_steps`), from which nothing is concluded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Part, exact_gap, home_statement, shown_pairs
+from didact.bec.classes import EquivalenceClass, exact_gap, home_statement, shown_pairs
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
 from didact.bec.linear import Multipliers, Row, primitive
@@ -127,9 +127,9 @@ def wrong_steps(
 
     numbers: of the demonstrations, 0, 1, 2, ... by default.
     """
-    judge = _Judge(bec, shown)
+    judged = cache(partial(_judged_pair, bec, cache(partial(_shown_rightly, bec, tuple(shown)))))
     return tuple(
-        WrongPair(number, step, *pair, *judge.of(demonstration, pair))
+        WrongPair(number, step, *pair, *judged(demonstration.member, *pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
         for optimal in (bec.parts[demonstration.member or 0].plan.optimal,)
         for step, pair in enumerate(demonstration)
@@ -137,48 +137,32 @@ def wrong_steps(
     )
 
 
-class _Judge:
-    """What is to be said of a wrong pair, once for all steps that show it."""
+def _shown_rightly(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Rows:
+    """The rows that the shown optimal pairs state."""
+    return bec.rows.shown_part(shown_pairs(bec.parts, shown) & bec.optimal)
 
-    def __init__(self, bec: EquivalenceClass, shown: Sequence[Demonstration]):
-        self.bec, self.shown = bec, shown
-        self.told: dict[tuple[int, int, int], tuple[Any, ...]] = {}
 
-    def of(self, demonstration: Demonstration, pair: tuple[int, int]) -> tuple[Any, ...]:
-        """An optimal action, the gap, what contradicts the pair, the exact gap, and the member."""
-        number = demonstration.member or 0
-        if (number, *pair) not in self.told:
-            of = self.bec.parts[number]
-            better = of.plan.optimal_actions(pair[0])[0]
-            exact = exact_gap(of, *pair, better)
-            values = of.plan.action_values[pair[0]]
-            gap = float(values.max() - values[pair[1]]) if exact is None else float(exact)
-            against = self._contradictions(of, *pair, better)
-            self.told[number, *pair] = better, gap, against, exact, demonstration.member
-        return self.told[number, *pair]
+def _judged_pair(
+    bec: EquivalenceClass, rightly: Callable[[], Rows], member: int | None, state: int, action: int
+) -> tuple[Any, ...]:
+    """Of a wrong pair an optimal action, the gap, what contradicts it, the exact gap, the member.
 
-    def _contradictions(
-        self, of: Part, state: int, action: int, better: int
-    ) -> tuple[tuple[int, ...], ...]:
-        """Shown optimal pairs that together say the opposite of `action` against `better`."""
-        counts, part = of.counts, self._shown_rightly
-        if counts is None or not part.exact:
-            return ()
-        opposite = primitive(counts.pairs[state, better] - counts.pairs[state, action])
-        if not any(opposite):
-            return ()
-        verdict = decide(part.exact, opposite)
-        if not isinstance(verdict, Inside):
-            return ()
-        statements = (part.statement_of(row) for row in verdict.multipliers.indices)
-        found = [home_statement(self.bec.parts, statement)[:-1] for statement in statements]
-        return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def _shown_rightly(self) -> Rows:
-        """The rows that the shown optimal pairs state."""
-        pairs = shown_pairs(self.bec.parts, self.shown) & self.bec.optimal
-        return self.bec.rows.shown_part(pairs)
+    rightly: the rows that were shown rightly.
+    """
+    of = bec.parts[member or 0]
+    better = of.plan.optimal_actions(state)[0]
+    exact, values = exact_gap(of, state, action, better), of.plan.action_values[state]
+    if exact is None or of.counts is None:
+        return better, float(values.max() - values[action]), (), None, member
+    # Shown rows that together say that `better` is at least as good contradict the pair.
+    opposite = primitive(of.counts.pairs[state, better] - of.counts.pairs[state, action])
+    against: dict[tuple[int, ...], None] = {}
+    if any(opposite) and rightly().exact:
+        verdict = decide(rightly().exact or (), opposite)
+        if isinstance(verdict, Inside):
+            statements = map(rightly().statement_of, verdict.multipliers.indices)
+            against = {home_statement(bec.parts, each)[:-1]: None for each in statements}
+    return better, float(exact), tuple(against), exact, member
 
 
 Difference = list[Any]
