@@ -195,7 +195,6 @@ class Registry(Generic[Thing]):
 
     def running(self, name: str) -> AbstractContextManager[None]:
         """Tell the failure of a thing in one line; that of a built-in one is a bug and stays."""
-        name = self.name_of(name)
         return nullcontext() if name in self.built_in else own_code(f"{self.kind} {name!r}")
 
     def _options_of(self, name: str, found: Thing) -> Options:

@@ -302,7 +302,10 @@ def test_bad_teachers_fail_with_one_readable_line(kind):
             "no teacher is called 'scott' (did you mean 'scot'?); there are",
         ),
         ({"n": 3}, "teacher 'scot' has no option 'n'; it takes none"),
-        ({"teacher": "random", "m": 3}, "teacher 'random' has no option 'm'; it takes n"),
+        (
+            {"teacher": "random", "m": 3},
+            "teacher 'random' has no option 'm' (did you mean 'rollouts'?); it takes n",
+        ),
         ({"teacher": "random", "n": 0}, "n must be a whole number from 1; it is 0"),
         ({"teacher": "uvm", "n_samples": 0}, "n_samples must be"),
         ({"teacher": "uvm", "region": "ball"}, "region must be"),

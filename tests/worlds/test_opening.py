@@ -214,7 +214,7 @@ def test_tasks_files_and_environments_are_worlds(folder):
 def test_a_world_of_ones_own_is_taught_from_the_command_line(didact):
     answer = didact("teach", "own_worlds:Hall", "-p", "length=3")
     assert answer.code == 0
-    assert "Hall: 3 situations, 1 start: ONE demonstration of 3 steps is enough." in answer.out
+    assert "Hall: 1 demonstration (3 state-action pairs) is enough." in answer.out
 
 
 def test_drawn_members_are_the_worlds_of_their_seeds_with_one_reward():
