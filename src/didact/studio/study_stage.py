@@ -32,6 +32,10 @@ INSTRUCTIONS = (
     "in the long run. Afterwards you are asked what is best in other situations. Choose what is "
     "best in this world, as far as you can tell; where you cannot tell, guess.",
 )
+SEVERAL = (
+    "There are {} such worlds, of which this is one. They look different, but the same things are "
+    "good and bad in all of them."
+)
 CERTAIN = "Every action does what it says."
 
 
@@ -101,18 +105,23 @@ class Staged:
         if kind == "intro":
             world = self.worlds[0]
             told = {"picture": world.picture(), "legend": world.legend}
-            return {**told, "words": [*INSTRUCTIONS, self.rules()]}
+            return {**told, "words": self.instructions()}
         if kind == "tutorial":
             asked = TUTORIAL[item]
             return {**tutorial_picture(item), **_as_document(asked), "right": asked.right}
         if kind == "gate":
             items = [_as_document(each) for each in comprehension(design.slips)]
-            return {"items": items, "again": item > 0, "words": [*INSTRUCTIONS, self.rules()]}
+            return {"items": items, "again": item > 0, "words": self.instructions()}
         if kind == "attention":
             return {"option": ATTENTION[ATTENTIVE], "options": ATTENTION}
         if kind == "likert":
             return {"items": does.likert, "points": does.points}
         return {}
+
+    def instructions(self) -> list[str]:
+        """What participants read before the first question, paragraph by paragraph."""
+        n = len(self.members)
+        return [*INSTRUCTIONS, *([SEVERAL.format(n)] if n > 1 else []), self.rules()]
 
     def rules(self) -> str:
         """How actions go astray in the worlds of the study, each sentence once."""
