@@ -81,7 +81,7 @@ class _Pages:
 
     def __init__(self, records: Records, stage: Staged, most: int, remembered: str):
         self._records, self._stage, self._most = records, stage, most
-        self._lock = asyncio.Lock()
+        self._lock, self._choosing = asyncio.Lock(), asyncio.Lock()
         self._loop: dict[tuple[str, int], NextDemonstration] = {}
         page = render("study.html.jinja", title=stage.design.title, remembered=remembered)
         self._page = Response(page, media_type="text/html")
@@ -148,11 +148,12 @@ class _Pages:
     async def _chosen(self, person: Participant) -> NextDemonstration:
         """What the closed loop shows next; computed once, the same whenever it is asked again."""
         key = person.secret, person.n_done
-        if key not in self._loop:
-            if len(self._loop) > 1000:
-                self._loop.clear()
-            self._loop[key] = await _in_thread(lambda: self._stage.next_for(person.kept))
-        return self._loop[key]
+        async with self._choosing:  # one at a time: threads are left for reading and writing
+            if key not in self._loop:
+                if len(self._loop) > 1000:
+                    self._loop.clear()
+                self._loop[key] = await _in_thread(lambda: self._stage.next_for(person.kept))
+            return self._loop[key]
 
     async def _found(self, request: Request) -> Participant | None:
         secret = request.path_params["secret"]

@@ -285,8 +285,9 @@ class Design:
         order of their own.
         """
         does = self.procedure
-        tutorial = ["intro", *["tutorial"] * N_TUTORIAL] if does.tutorial else []
-        steps = [(kind, NOWHERE) for kind in ("consent", *tutorial)]
+        told = ["intro"] if does.tutorial or does.tries else []
+        told += ["tutorial"] * N_TUTORIAL if does.tutorial else []
+        steps = [(kind, NOWHERE) for kind in ("consent", *told)]
         if does.tries:
             has_passed = 1 in gates
             n_tries = len(gates) + (not has_passed and len(gates) < does.tries)

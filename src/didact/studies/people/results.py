@@ -53,7 +53,7 @@ PERSON_COLUMNS = {
     "gates": "how often the comprehension questions were tried",
     "passed": "1 where they were passed, 0 where not; empty where they were not asked",
     "score": "share of right answers in the test; empty where it is not complete",
-    "watched": "seconds in which demonstrations of the lesson were watched",
+    "watched": "seconds in which demonstrations were watched, those of the closed loop too",
     "platform": "prolific, mturk or sona, from the link",
     "person": "the participant's id there",
     "study": "the study's id there",
