@@ -13,6 +13,7 @@ import didact
 PUBLIC = [
     "AskSettings",
     "MDP",
+    "Attack",
     "Audit",
     "Belief",
     "Comparison",
@@ -44,6 +45,7 @@ PUBLIC = [
     "Verdict",
     "angular_similarity",
     "ask",
+    "attack",
     "audit",
     "certify",
     "check",
@@ -92,6 +94,7 @@ PUBLIC = [
     "successor_features",
     "teach",
     "teach_mixed",
+    "teach_robust",
     "teach_within",
     "transfer",
 ]

@@ -56,12 +56,14 @@ _ROOM_OF = {
     "observe": "didact.bec",
     "prove": "didact.bec",
     "reward_terms": "didact.bec",
+    "Attack": "didact.teaching",
     "Difficulty": "didact.teaching",
     "Frontier": "didact.teaching",
     "Lesson": "didact.teaching",
     "Selection": "didact.teaching",
     "Transfer": "didact.teaching",
     "Verdict": "didact.teaching",
+    "attack": "didact.teaching",
     "certify": "didact.teaching",
     "check": "didact.teaching",
     "frontier": "didact.teaching",
@@ -71,6 +73,7 @@ _ROOM_OF = {
     "register_teacher": "didact.teaching",
     "teach": "didact.teaching",
     "teach_mixed": "didact.teaching",
+    "teach_robust": "didact.teaching",
     "teach_within": "didact.teaching",
     "transfer": "didact.teaching",
     "information_gap": "didact.learners.chains.information_gap",
@@ -158,12 +161,14 @@ if TYPE_CHECKING:
     from didact.studies import StudyRun as StudyRun
     from didact.studies import register_study as register_study
     from didact.studies import run_study as run_study
+    from didact.teaching import Attack as Attack
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Frontier as Frontier
     from didact.teaching import Lesson as Lesson
     from didact.teaching import Selection as Selection
     from didact.teaching import Transfer as Transfer
     from didact.teaching import Verdict as Verdict
+    from didact.teaching import attack as attack
     from didact.teaching import certify as certify
     from didact.teaching import check as check
     from didact.teaching import frontier as frontier
@@ -173,6 +178,7 @@ if TYPE_CHECKING:
     from didact.teaching import select as select
     from didact.teaching import teach as teach
     from didact.teaching import teach_mixed as teach_mixed
+    from didact.teaching import teach_robust as teach_robust
     from didact.teaching import teach_within as teach_within
     from didact.teaching import transfer as transfer
     from didact.worlds import from_environment as from_environment

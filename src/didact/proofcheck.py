@@ -31,7 +31,7 @@ ANY, MAX_BYTES, ROUNDING = range(10**6), 4 * 10**8, Fraction(1, 10**9)  # ANY wh
 MAX_DIGITS, PLAIN_DIGITS = 2 * 10**5, 600  # of one number; that int() takes whatever its limit
 NUMBER = re.compile(r"[+-]?(?=\.?\d)\d*(\.\d*)?([eE][+-]?\d{1,3})?(/0*[1-9]\d*)?", re.ASCII)
 AT_ONCE, PATIENCE = getattr(os, "O_NONBLOCK", 0), 10  # opening waits for nobody; seconds
-STATUS = {"teaches": "complete", "open": "partial"}
+STATUS, LIES = {"teaches": "complete", "open": "partial"}, ("lies", "detect")
 KINDS: Any = {  # the sides of an item and their patterns, for states s and actions a
     "comparison": (("state", "better", "other"), lambda s, a: (s, a, a)),
     "preference": (("better", "other"), lambda s, a: ([(s, a)], [(s, a)])),
@@ -315,7 +315,7 @@ class Check:
     def claim(self, proof: dict[str, Any]) -> None:
         """Read a proof: steps 1 to 3; `best` are the optimal actions of states in scope: 'all', or
         'reachable', what the start can lead to under any policy."""
-        self.proof, self.claimed = proof, proof.get("scope")
+        self.proof, self.claimed, self.demand = proof, proof.get("scope"), 1
         self.about = f"{show(self.title)} (scope {self.claimed})"
         policies: Any = proof.get("members") if self.family else [proof]
         read(policies, ({},) * len(self.members), "members")
@@ -522,16 +522,29 @@ class Check:
         self.allow(part)
         excluded = self.answers(rewards)
         masks = {pair: reduce(or_, each) for pair, each in excluded.items() if any(each)}
-        least = self.bound(weights, masks, self.singles(excluded, rewards))
+        least = self.bound(weights, masks, self.singles(excluded, rewards), self.demand)
         need(given == least, "fewest.bound must be {}, not {}", least, given)
         n_starts = sum(len(own) for own, _ in self.begin.values())
         steps = " to ".join(map(str, self.limits[:1] + self.limits[1:][-1:])) or "0"
         cost = f"by kind, {len(self.offered)} other items" if self.mixed else self.rule
         what = f"lesson of allowed {self.what} ({n_starts} starts, at most {steps} steps, "
         what += f"probability at least {show(self.least)}, cost {cost})"
-        if self.spent() != least:
-            return f"; every {what} costs at least {show(least)}"
+        told = self.repeated() if self.demand > 1 else ""
+        what += f" with {self.demand} that exclude each wrong reward" * (self.demand > 1)
+        if self.spent() != least or told:
+            return f"; every {what} costs at least {show(least)}{told}"
         return f"; proved fewest: no {what} costs less than {show(least)}"
+
+    def repeated(self) -> str:
+        """10. With a demand as many demonstrations exclude every wrong reward: all rows follow from
+        the directions that are summed, of which each is stated so often. Ties may need fewer."""
+        each = [{direction(row) for row in rows if any(row)} for rows in self.said]
+        rows = [self.said[item][j] for item, j in self.proof["generators"]]
+        n = min((sum(direction(row) in x for x in each) for row in rows), default=self.demand)
+        tied = not all(dot(self.weights, row) for row in rows)
+        need(n >= self.demand or tied, "fewest.demand: {} state a direction that it needs", n)
+        told = f"; not checked: that {self.demand} of these exclude each wrong reward"
+        return told * (n < self.demand)
 
     def allow(self, part: dict[str, Any]) -> None:
         """What is allowed and what it costs: starts and length by member, of a mix also items."""
@@ -545,6 +558,9 @@ class Check:
         self.prices = {x: read(y, Fraction, f"fewest.cost.{x}") for x, y in given.items()}
         self.fixed = dict[int, Fraction](fixed)
         costs = [*self.prices.values(), *self.fixed.values()]
+        self.demand = times = read(part.get("demand", 1), ANY, "fewest.demand")
+        fits = times == 1 or (times > 1 and not self.mixed and not self.fixed)
+        need(fits, "fewest.demand must be 1 of mixes and with fixed costs, not {}", self.demand)
         fits = min([*costs, self.least]) >= 0 and len(self.fixed) == len(fixed)
         need(fits, "fewest: a cost or probability is negative, or a cost stands twice")
         self.unit = 0 if self.rule == "attempts" else lcm(*(c.denominator for c in costs))
@@ -584,7 +600,7 @@ class Check:
             found.append((i, sum(x << number for number, x in enumerate(wrong)), price))
         return found
 
-    def bound(self, y: Any, masks: Any, sets: Any) -> Fraction:
+    def bound(self, y: Any, masks: Any, sets: Any, demand: int = 1) -> Fraction:
         """The sum of the weights, rounded up, where no set of witnesses outweighs its cost. With a
         fixed cost some may: each is needed once, and not where another one dominates it; the rest
         together may outweigh their costs by the fixed cost of the member."""
@@ -602,7 +618,7 @@ class Check:
                 kept += [x] if all(x & ~other for other in kept) else []
             over = sum((worth(x) - found[x] for x in kept), Fraction(0))
             need(over <= self.fixed.get(i, 0), f"fewest: member {i} outweighs its fixed cost")
-        total = sum(y, Fraction(0))
+        total = demand * sum(y, Fraction(0))
         return Fraction(-(-total * self.unit // 1), self.unit) if self.unit else total
 
     def walks(self, i: int, masks: Any) -> Any:
@@ -694,9 +710,11 @@ class Check:
             most = read(given.get(key, least), range(10**18), key)
             need(most >= least, f"{key} must be at least {least}, as in the proof, not {most}")
         own = {s for _, x in self.starts(given["starts"], "starts") for s in x}
+        lies = read(settings.get("lies") or 0, ANY, "lies") * (1 + (not settings.get("detect")))
+        need(self.demand == lies + 1, "lies need a demand of {}, not {}", lies + 1, self.demand)
         fits = "starts" not in settings or own >= {x[0][0] for x in self.shown if x}
         need(fits, "starts must hold all that demonstrations begin with, not {}", given["starts"])
-        return {key: settings.get(key) for key in ("budget", "horizon", "starts", *rule)}
+        return {key: settings.get(key) for key in ("budget", "horizon", "starts", *LIES, *rule)}
 
     def sizes(self, lesson: dict[str, Any]) -> Any:
         """How much is shown, how likely it is, whether it is closed; facets are rows in scope."""

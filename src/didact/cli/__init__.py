@@ -19,7 +19,8 @@ from didact.cli import printing
 from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
-    *("worlds", "show", "teach", "frontier", "check", "explain", "learn", "informativeness", "ask"),
+    *("worlds", "show", "teach", "frontier", "check", "attack", "explain", "learn"),
+    *("informativeness", "ask"),
     *("transfer", "exam", "audit", "observe", "rank", "select", "convert", "reproduce"),
     *("studio", "study"),
 )

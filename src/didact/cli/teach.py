@@ -81,6 +81,10 @@ RESERVED = (
     type=click.FloatRange(0, min_open=True),
     help="With --loss: seconds to look; what is not visited then is only tested. 60 by default.",
 )
+@click.option(
+    "--lies", type=options.Whole(0), help="Teach although any so many demonstrations are forged."
+)
+@click.option("--detect", is_flag=True, help="With --lies: only so that they are noticed.")
 @options.file("--out", help="Write the lesson to this file.")
 @options.details
 @options.as_json
@@ -111,10 +115,17 @@ def command(
         "starts": "all" if starts == "all" else options.read_numbers(starts, "--starts"),
         "seed": 0 if seed is None else seed,
     }
+    lies, detect = choices.pop("lies"), choices.pop("detect")
+    if lies is None and detect:
+        raise click.UsageError("--detect is for --lies; leave it out")
+    if lies is not None and feedback:
+        raise click.UsageError("--lies is for demonstrations alone; leave --feedback out")
     choices["member_cost"] = options.read_member_cost(member_cost)
     with printing.waiting(f"teaching {world}"):
         if feedback:
             taught = mix_source(world, parameters, feedback=feedback, out=out, **choices)
+        elif lies is not None:
+            taught = robust_source(world, parameters, lies, detect=detect, out=out, **choices)
         else:
             taught = teach_source(world, parameters, out=out, **choices)
     if as_json:
@@ -152,16 +163,21 @@ def _print(taught: Taught, out: str | None, *, details: bool) -> None:
         with printing.waiting("looking for other start states"):
             found = taught.suggested_starts()
         lines = [f"  {line}" for line in suggested_starts_lines(task, lesson, found)]
+    lines += [] if taught.honest is None else [f"  {taught.honest}"]
     printing.print_result(lines, [out])
 
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """A task or a family, a lesson for it, and what the independent checker said of its proof."""
+    """A task or a family, a lesson for it, and what the independent checker said of its proof.
+
+    honest: of a lesson that survives lies, what honesty saves.
+    """
 
     task: Task | Family
     lesson: Lesson
     verified: str | None
+    honest: str | None = None
 
     def suggested_starts(self) -> SuggestedStarts | None:
         """Starts from which the lesson is complete; None where it is, or where none do it."""
@@ -213,6 +229,33 @@ def teach_source(
         how = {**settings, "learner": learner, "time_limit": loss_time}
         lesson = teach_within(task, loss, **how)
     return _saved(Taught(task, lesson, verified_lesson(task, lesson)), out)
+
+
+def robust_source(
+    source: str,
+    parameters: Mapping[str, Any] | None,
+    lies: int,
+    *,
+    detect: bool,
+    out: str | None = None,
+    **settings: Any,
+) -> Taught:
+    """A lesson that survives lies, for what `source` names, and what honesty would save."""
+    from didact.teaching import teach, teach_robust
+    from didact.teaching.lesson import verified_lesson
+
+    for name in ("loss", "closed", "budget", "member_cost", "rollouts", "order"):
+        if settings.get(name):
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --lies")
+    task = _opened(source, parameters, out)
+    names = ("horizon", "starts", "cost", "scope", "min_probability")
+    kept = {name: settings[name] for name in names if settings.get(name) is not None}
+    lesson = teach_robust(task, lies, detect=detect, **kept)
+    cost = teach(task, teacher="exact", bec=lesson.bec, **kept).cost
+    verb = "lets any" if detect else "survives any"
+    honest = f"honesty saves: {cost} instead of {lesson.cost}; this {verb} {lies} forged"
+    honest += " be noticed" if detect else ""
+    return _saved(Taught(task, lesson, verified_lesson(task, lesson), honest), out)
 
 
 def mix_source(

@@ -8,12 +8,14 @@ from didact.teaching.frontier import Frontier, frontier
 from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
+from didact.teaching.robust import Attack, attack
 from didact.teaching.select import Selection, select
-from didact.teaching.teach import teach, teach_mixed, teach_within
+from didact.teaching.teach import teach, teach_mixed, teach_robust, teach_within
 from didact.teaching.teachers import register_teacher, teachers
 from didact.teaching.transfer import Transfer, transfer
 
 __all__ = [
+    "Attack",
     "ClipCertificate",
     "ClipLesson",
     "Difficulty",
@@ -24,6 +26,7 @@ __all__ = [
     "Selection",
     "Transfer",
     "Verdict",
+    "attack",
     "certify",
     "check",
     "frontier",
@@ -33,6 +36,7 @@ __all__ = [
     "select",
     "teach",
     "teach_mixed",
+    "teach_robust",
     "teach_within",
     "teachers",
     "transfer",

@@ -19,7 +19,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.bec.halfspaces import Scope
 from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter
-from didact.inputs import choice, plain, seconds, shown
+from didact.inputs import choice, flag, plain, seconds, shown, whole_number
 from didact.mdp import Family, Task
 from didact.numerics.exact import changed
 from didact.planning.solve import Arithmetic
@@ -38,6 +38,7 @@ from didact.teaching.covers.candidates import (
 )
 from didact.teaching.covers.fewest import cheapest_lesson
 from didact.teaching.covers.greedy import FixedCosts
+from didact.teaching.covers.multicover import cheapest_multicover
 from didact.teaching.covers.problem import (
     Cost,
     Picks,
@@ -61,6 +62,9 @@ from didact.teaching.loss.good_enough import (
 from didact.teaching.teachers import chosen_picks, find_teacher, picked_by, teacher_name
 from didact.teaching.trim import with_beginnings
 from didact.worlds.opening import named_world
+
+MAX_LIES = 100
+"""Forged demonstrations that a lesson is made for; its size grows with twice as many."""
 
 
 @overload
@@ -302,6 +306,67 @@ def teach_mixed(
         document |= {"over_teach": True, "margin": None if margin is None else str(least)}
     allowed = settings.allowed(problem, begin)
     return mixed_lesson(problem, kinds, prices, document, allowed, least)
+
+
+def teach_robust(
+    task: Task | Family,
+    lies: int = 1,
+    *,
+    detect: bool = False,
+    repeats: bool = True,
+    time_limit: float | None = None,
+    horizon: int | None = None,
+    starts: GivenStarts = None,
+    cost: Cost = "demonstrations",
+    scope: Scope = "reachable",
+    bec: EquivalenceClass | None = None,
+    **options: Any,
+) -> Lesson:
+    """The cheapest lesson that teaches although any so many of its demonstrations are forged.
+
+    A learner who knows that keeps every reward that at most `lies` demonstrations exclude: the true
+    one stays, and every wrong one goes if 2 lies + 1 demonstrations of the lesson exclude it.
+
+    task: what is to be taught; a family's demonstrations each know their member.
+    lies: how many demonstrations may be forged.
+    detect: only to notice that something is wrong: lies + 1 demonstrations exclude each.
+    repeats: whether a demonstration may be shown several times, each of which may be forged.
+    time_limit: seconds for the solver; after them the best lesson known, with its lower bound.
+    horizon: steps of a demonstration, as in `teach`.
+    starts: where demonstrations may begin, as in `teach`.
+    cost: what is to be small, as in `teach`; not a function.
+    scope: 'reachable', to teach what is best where the start can lead, or 'all' states.
+    bec: the task's class, when it is at hand.
+    options: `min_probability` as in `teach`.
+    """
+    demand = (1 if flag(detect, "detect") else 2) * whole_number(lies, "lies", 0, MAX_LIES) + 1
+    if callable(cost) or set(options) - {"min_probability"}:
+        given = "a function as cost" if callable(cost) else min({*options} - {"min_probability"})
+        raise InvalidParameter(f"teach_robust does not take {given}; leave it out")
+    settings = TeachSettings.of(
+        options,
+        teacher="exact",
+        horizon=horizon,
+        starts=starts,
+        cost=cost,
+        scope=scope,
+        arithmetic="exact",
+        trim=False,
+    )
+    problem, begin = _problem(task, settings, bec)
+    least = Fraction(0) if settings.min_probability is None else settings.min_probability
+    settings = replace(settings, min_probability=least)
+    allowed = replace(settings.allowed(problem, begin), demand=demand)
+    listed = None if problem.candidates.sampled else problem.candidates
+    limit = None if time_limit is None else seconds(time_limit, "time_limit")
+    found = cheapest_multicover(allowed, listed, repeats=repeats, time_limit=limit)
+    problem = replace(problem, candidates=found.candidates, costs=found.costs, given_masks=None)
+    assert found.chosen is not None
+    assert found.certificate is not None
+    bound = found.certificate.bound
+    picks = Picks(found.chosen, lower_bound=bound, certificate=found.certificate)
+    document = settings.document(problem, begin) | {"lies": lies, "detect": detect}
+    return lesson_of_picks(settings, problem, picks, begin, document)
 
 
 def _problem(

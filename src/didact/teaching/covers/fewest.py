@@ -317,7 +317,8 @@ class Columns:
                 weights = self.ascent() if denominator is None else self.duals(denominator)
                 share = self._feasible_share(weights)
                 weights = [y * share for y in weights]
-                bound = _rounded_up(sum(weights, Fraction(0)), self.allowed.unit)
+                total = self.allowed.demand * sum(weights, Fraction(0))
+                bound = _rounded_up(total, self.allowed.unit)
                 if bound > best.bound:
                     rewards = tuple(self.witnesses.rewards)
                     best = CoverCertificate(self.allowed, rewards, tuple(weights), bound)
@@ -423,7 +424,7 @@ def cheapest_lesson(
     search would be too large.
     """
     bec = allowed.bec
-    columns = _columns(allowed, candidates)
+    columns = columns_of(allowed, candidates)
     try:
         found = _minimum(columns, generate=candidates is None, time_limit=time_limit)
         certificate = None if found is None else columns.certificate(found.cost)
@@ -439,7 +440,7 @@ def cheapest_lesson(
 
 def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> CoverCertificate | None:
     """The bound on the cost of every mix of what is allowed; None where nothing allowed teaches."""
-    columns = _columns(allowed, candidates if allowed.offers else None)
+    columns = columns_of(allowed, candidates if allowed.offers else None)
     try:
         found = _minimum(columns, generate=candidates is None, time_limit=None)
         return None if found is None else columns.certificate(found.cost)
@@ -447,7 +448,8 @@ def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> CoverCer
         return None
 
 
-def _columns(allowed: Allowed, candidates: Candidates | None) -> Columns:
+def columns_of(allowed: Allowed, candidates: Candidates | None) -> Columns:
+    """The listed candidates as columns, and a witness for each facet."""
     listed = [] if candidates is None else candidates.pairs.tolist()
     others = (row for each in allowed.offered for row in each.halfspaces)
     witnesses = Witnesses(allowed.bec, others)

@@ -50,6 +50,7 @@ class Allowed:
     fixed: what members cost, once, however much is shown there.
     prices: of a mix, what each kind of item costs; None where only demonstrations are shown.
     offered: of a mix, the items that are neither demonstrations nor comparisons.
+    demand: how many demonstrations must exclude each wrong reward.
     """
 
     bec: EquivalenceClass
@@ -59,6 +60,7 @@ class Allowed:
     fixed: Mapping[int, Fraction]
     prices: Mapping[str, Fraction] | None = None
     offered: Sequence[OfferedItem] = ()
+    demand: int = 1
 
     def cost_of(self, start: int, length: int, probability: Fraction) -> Fraction:
         """What a walk costs that begins there, has so many steps, and moves so with that chance."""
@@ -100,6 +102,7 @@ class Allowed:
             "min_probability": write_number(self.min_probability),
             "member_cost": [[m, write_number(c)] for m, c in self.fixed.items()],
             **mix,
+            **({} if self.demand == 1 else {"demand": self.demand}),
         }
 
 

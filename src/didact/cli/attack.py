@@ -1,0 +1,44 @@
+"""`didact attack`: how many demonstrations must be dropped or forged to mislead a learner?"""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options, printing
+
+
+@click.command("attack")
+@click.argument("world")
+@click.argument("demonstrations")
+@options.parameters
+@options.seed("a random world")
+@click.option("--loss", metavar="LOSS|PERCENT", help="A learner is to lose so much, as 0.5 or 10%.")
+@click.option("--flip", is_flag=True, help="Flip them, against a learner that trusts the majority.")
+@click.option(
+    "--time-limit", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds."
+)
+@options.as_json
+def command(
+    world: str,
+    demonstrations: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    **given: object,
+) -> int:
+    """Find the fewest of DEMONSTRATIONS to drop so that a learner may end up wrong about WORLD.
+
+    Says also how many forged ones they survive. Exit code 0: no attack needs fewer; 3: the number
+    is an upper bound.
+    """
+    from didact.teaching import attack
+    from didact.worlds.opening import open_task
+
+    task = open_task(world, options.world_settings(world, settings, seed))
+    with printing.waiting(f"attacking {demonstrations}"):
+        found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
+    if as_json:
+        printing.print_json(found.to_dict())
+    else:
+        printing.print_result(found.lines())
+    return printing.exit_code(found.is_fewest)

@@ -1,0 +1,188 @@
+"""The cheapest lesson in which several demonstrations exclude every wrong reward: a multicover.
+
+With demand r every wrong reward must be excluded by at least r of the demonstrations. Near w* a
+wrong reward breaks one facet and nothing else, or some equality rows: so the demand holds for all
+wrong rewards if it holds for one witness of each facet, and for every direction that breaks an
+equality row. Directions are separated exactly: look for demonstrations, fewer than r, without which
+the equality rows shown no longer span all (see `thin_direction`). What is found is a wrong reward
+that too few exclude; it joins the witnesses, and the MILP is solved again.
+
+The bound is that of `fewest`: weights of witnesses of which no allowed demonstration excludes more
+than it costs; each of them is excluded r times, so that a lesson costs at least r times their sum.
+Demonstrations may be repeated, or, where asked, not: then the same bound holds, but may be lower
+than the cheapest lesson.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, most_actions
+from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Row
+from didact.errors import Unsupported
+from didact.numerics.exact import whole_if_whole
+from didact.stages import stage
+from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.fewest import Cheapest, Columns, columns_of
+from didact.teaching.covers.greedy import bits_of
+from didact.teaching.covers.minimum import incidence, scaled_objective, whole_costs
+from didact.teaching.covers.walks import Allowed, TooLarge
+
+
+def cheapest_multicover(
+    allowed: Allowed, candidates: Candidates | None, *, repeats: bool, time_limit: float | None
+) -> Cheapest:
+    """The cheapest demonstrations, with repeats in `chosen`, and the certificate of the bound.
+
+    candidates: all walks there are, where they are listed; else walks are generated.
+    """
+    columns, demand = columns_of(allowed, candidates), allowed.demand
+    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    try:
+        while True:
+            n_witnesses = len(columns.witnesses.rewards)
+            if candidates is None:
+                if not columns.complete():
+                    raise Unsupported(_cannot(allowed, "what may be shown cannot teach it"))
+                columns.generate()
+            stage(f"multicover: {n_witnesses:,} wrong rewards, each {demand} times")
+            counts = _cheapest_counts(columns, demand, repeats, deadline)
+            if counts is None:
+                raise Unsupported(_cannot(allowed, "demonstrations do not suffice; allow repeats"))
+            chosen = [j for j, n in enumerate(counts) for _ in range(n)]
+            direction = thin_direction(allowed.bec, [columns.lines[j] for j in chosen], demand - 1)
+            if direction is None:
+                break
+            columns.witnesses.add(direction[0])
+        cost = sum((columns.costs[j] for j in chosen), Fraction(0))
+        certificate = columns.certificate(whole_if_whole(cost))
+    except TooLarge:
+        raise Unsupported(_cannot(allowed, "it has too many trajectories to search")) from None
+    if candidates is None:
+        parts = allowed.bec.parts
+        firsts = tuple(part.first for part in parts) if allowed.bec.is_family else None
+        horizon = max(offer.horizon for offer in allowed.offers)
+        candidates = Candidates.of(columns.lines, most_actions(parts), horizon, firsts)
+    costs = [whole_if_whole(cost) for cost in columns.costs]
+    return Cheapest(candidates, costs, tuple(_in_rounds(counts)), certificate)
+
+
+def _cannot(allowed: Allowed, why: str) -> str:
+    return (
+        f"no lesson of allowed demonstrations excludes every wrong reward {allowed.demand} times: "
+        f"{why}"
+    )
+
+
+def _in_rounds(counts: Sequence[int]) -> list[int]:
+    """Every chosen column once, then what is repeated."""
+    most = max(counts, default=0)
+    return [j for k in range(most) for j, n in enumerate(counts) if n > k]
+
+
+def _cheapest_counts(
+    columns: Columns, demand: int, repeats: bool, deadline: float
+) -> list[int] | None:
+    """How often each column is taken, by HiGHS; None where even all together are too few."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    masks, n = columns.excluded(), len(columns.witnesses.rewards)
+    counts, most = [0] * len(masks), demand if repeats else 1
+    used = _useful(masks, columns.costs) if repeats else [j for j, bits in enumerate(masks) if bits]
+    who: list[list[int]] = [[] for _ in range(n)]
+    for place, j in enumerate(used):
+        for bit in bits_of(masks[j]):
+            who[bit].append(place)
+    if not n or any(len(each) * most < demand for each in who):
+        return None if n else counts
+    whole, _ = whole_costs([whole_if_whole(columns.costs[j]) for j in used])
+    limit = deadline - time.monotonic()
+    answer = milp(
+        scaled_objective(whole)[0],
+        integrality=np.ones(len(used)),
+        bounds=Bounds(0.0, float(most)),
+        constraints=[LinearConstraint(incidence(who, len(used)), lb=float(demand))],
+        options={"mip_rel_gap": 0.0} | ({} if math.isinf(limit) else {"time_limit": max(limit, 0)}),
+    )
+    # Out of time: as many as there may be of everything.
+    found = [most] * len(used) if answer.x is None else np.rint(answer.x).astype(int).tolist()
+    # The solver is not trusted: whatever it says, each witness is counted again.
+    for each in who:
+        for place in each:
+            short = demand - sum(found[other] for other in each)
+            found[place] = min(most, found[place] + max(0, short))
+    for place, j in enumerate(used):
+        counts[j] = found[place]
+    return counts
+
+
+def _useful(masks: Sequence[int], costs: Sequence[Fraction]) -> list[int]:
+    """Of the columns that exclude the same witnesses the cheapest, ascending."""
+    best: dict[int, int] = {}
+    for j, bits in enumerate(masks):
+        if bits and (bits not in best or costs[j] < costs[best[bits]]):
+            best[bits] = j
+    return sorted(best.values())
+
+
+Found = tuple[Row, frozenset[int]]
+
+
+def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Found | None:
+    """A direction that breaks an equality row and that at most so many of the lines exclude.
+
+    lines: pairs in the common numbering. Beside it the lines that may exclude it. None where there
+    is none: proved by certificates. Where all equality rows follow from what is left, each way to
+    open one of them drops a line of its certificate: these are tried one after the other.
+    """
+    rows, equalities = bec.rows, bec.cone.equalities
+    if not equalities:
+        return None
+    assert rows.exact is not None
+    exact, width = rows.exact, most_actions(bec.parts)
+    pairs_of: dict[int, set[int]] = {row: set() for row in equalities}
+    stated = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
+    for pair, row in zip(stated, rows.number.tolist(), strict=True):
+        if row in pairs_of:
+            pairs_of[row].add(pair)
+    who = {
+        row: frozenset(i for i, line in enumerate(lines) if not pairs.isdisjoint(line))
+        for row, pairs in pairs_of.items()
+    }
+    seen: set[frozenset[int]] = set()
+
+    def search(dropped: frozenset[int]) -> Found | None:
+        if dropped in seen:
+            return None
+        seen.add(dropped)
+        given = [row for row in equalities if who[row] - dropped]
+        branches: set[int] = set()
+        for row in equalities:
+            verdict = decide([exact[g] for g in given], exact[row])
+            if not isinstance(verdict, Inside):
+                return verdict.witness, dropped
+            if len(dropped) < most:
+                support = {row} if row in given else _support(verdict, given)
+                # A row that too many state is broken by no direction in search.
+                few = most - len(dropped)
+                open_to = (who[g] - dropped for g in support)
+                branches |= {i for left in open_to if len(left) <= few for i in left}
+        for line in sorted(branches):
+            found = search(dropped | {line})
+            if found is not None:
+                return found
+        return None
+
+    return search(frozenset())
+
+
+def _support(verdict: Inside, given: Sequence[int]) -> set[int]:
+    """The rows of a certificate."""
+    return {given[i] for i in verdict.multipliers.indices}

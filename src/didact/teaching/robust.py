@@ -1,0 +1,241 @@
+"""How many forged demonstrations a lesson survives, and the cheapest attack on it.
+
+A learner that is told of at most f lies keeps every reward that at most f demonstrations exclude. A
+lesson survives f lies when at least 2f + 1 of its demonstrations exclude every wrong reward: f of
+those that do may be forged, and f + 1 are left. f + 1 are enough to notice that something is wrong.
+
+The least number of demonstrations that exclude a wrong reward is exact without enumeration: near
+w* a wrong reward breaks one facet class or some equality rows (`thin_direction`). To drop them is
+the cheapest attack that leaves anything open. An attack that is to cost a loss of L needs a wrong
+reward that loses so much: subsets are tried by size, and for each what is left may cost is known
+where all policy cells that fit were visited; else, or out of time, the result is an interval.
+Who forges instead of dropping needs no fewer against this learner, since w must still fit; against
+one that keeps whatever the fewest exclude, a forged one counts twice.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from didact.bec.classes import EquivalenceClass, equivalence_class, most_actions, require_class
+from didact.errors import InvalidParameter, Unsupported
+from didact.inputs import counted, flag, plain_document, seconds, shown_name
+from didact.mdp import Demonstration, Family, Task
+from didact.mdp.recordings.formats import given_demonstrations
+from didact.stages import counting
+from didact.teaching.covers.multicover import thin_direction
+from didact.teaching.lesson import ENUMERATED
+from didact.teaching.loss.good_enough import read_loss
+from didact.teaching.loss.search import remaining_loss
+from didact.teaching.loss.space import weight_space
+
+TIME_LIMIT = 10.0
+"""Seconds to look for an attack that costs a loss."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """The fewest demonstrations to drop or to flip so that a learner may lose so much.
+
+    demonstrations: which, by number from 0. least: no attack needs fewer; equal to their number
+    where the attack is the cheapest. loss: what a learner may then lose. flip: whether they are
+    flipped, each into one that speaks for the wrong reward and against the true one.
+    survives, notices: how many forged ones leave a learner right who expects so many, and how many
+    are noticed.
+    """
+
+    task_name: str
+    demonstrations: tuple[int, ...]
+    least: int
+    loss: float
+    flip: bool
+    survives: int
+    notices: int
+
+    @property
+    def is_fewest(self) -> bool:
+        """Whether no attack needs fewer."""
+        return len(self.demonstrations) == self.least
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        names = ("task_name", "demonstrations", "least", "is_fewest", "loss", "flip")
+        values = {name: getattr(self, name) for name in (*names, "survives", "notices")}
+        document: dict[str, Any] = plain_document(values)
+        return document
+
+    def lines(self) -> list[str]:
+        """The result in sentences."""
+        n, verb = len(self.demonstrations), "flip" if self.flip else "drop"
+        bound = "no attack needs fewer" if self.is_fewest else f"at least {self.least} are needed"
+        named = ", ".join(str(number + 1) for number in self.demonstrations[:20])
+        return [
+            f"{shown_name(self.task_name)}: {verb} {counted(n, 'demonstration')} ({named}) and a "
+            f"learner may lose {self.loss:.3g}; {bound}.",
+            f"It survives {counted(self.survives, 'lie')}: a learner who expects so many keeps "
+            f"only right rewards; {counted(self.notices, 'lie')} would be noticed.",
+        ]
+
+
+def fewest_excluding(
+    bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
+) -> tuple[int, ...]:
+    """The demonstrations that exclude some wrong reward, of all wrong rewards the fewest."""
+    lines = _lines(bec, demonstrations)
+    best: frozenset[int] = frozenset(range(len(lines)))
+    who = _who_states(bec, lines)
+    for members in bec.cone.facets:
+        stating = frozenset[int]().union(*(who[row] for row in members))
+        best = min(best, stating, key=len)
+    for most in range(len(best)):
+        found = thin_direction(bec, lines, most)
+        if found is not None:
+            return tuple(sorted(found[1]))
+    return tuple(sorted(best))
+
+
+def attack(
+    task: Task | Family,
+    demonstrations: Any,
+    *,
+    loss: Any = None,
+    flip: bool = False,
+    time_limit: float = TIME_LIMIT,
+    bec: EquivalenceClass | None = None,
+) -> Attack:
+    """The fewest demonstrations to drop or flip so that a learner may lose at least a loss.
+
+    task: what they teach.
+    demonstrations: a lesson, a recording, the path of a file, or lists of (state, action) pairs.
+    loss: a number of return, or a text such as '1%' of V* less V of the random policy; None for
+        any wrong reward that fits, whatever it loses.
+    flip: flip demonstrations instead, against a learner that keeps what the fewest exclude: each
+        flipped one speaks for the wrong reward and against the true one.
+    time_limit: seconds to look for an attack that costs a loss; then the result is an interval.
+    bec: the task's class, when it is at hand.
+    """
+    flag(flip, "flip")
+    limit = seconds(time_limit, "time_limit")
+    require_class(task, bec)
+    bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
+    if bec.rows.exact is None:
+        raise Unsupported("attack needs exact numbers; give the class of arithmetic='exact'")
+    if isinstance(task, Family):
+        shown = tuple(getattr(demonstrations, "demonstrations", demonstrations))
+    else:
+        shown = given_demonstrations(demonstrations, task)
+    wrong = [i for i, d in enumerate(shown) if not _is_right(bec, d)]
+    if wrong:
+        raise InvalidParameter(
+            f"attack is on demonstrations that are right; number {wrong[0]} (from 0) takes a "
+            "suboptimal action. Leave it out"
+        )
+    thin = fewest_excluding(bec, shown)
+    survives, notices = max(0, (len(thin) - 1) // 2), max(0, len(thin) - 1)
+    chosen, least, lost = thin, len(thin), 0.0
+    if loss is not None:
+        value, is_share = read_loss(loss)
+        found = _costly(bec, shown, (value, is_share), len(thin), time.monotonic() + limit)
+        chosen, least, lost = found
+    else:
+        rest = [d for i, d in enumerate(shown) if i not in chosen]
+        lost = remaining_loss(bec, rest, time_limit=limit)[0].loss
+    if flip:
+        least, chosen = math.ceil(least / 2), chosen[: math.ceil(len(chosen) / 2)]
+    return Attack(bec.name, chosen, least, lost, flip, survives, notices)
+
+
+def _costly(
+    bec: EquivalenceClass,
+    shown: Sequence[Demonstration],
+    loss: tuple[float, bool],
+    least: int,
+    deadline: float,
+) -> Found:
+    """The demonstrations to drop, a bound on their number, and what a learner may then lose."""
+    space, n = weight_space(bec), len(shown)
+
+    def lost(dropped: Iterable[int]) -> tuple[float, float, bool]:
+        gone = {*dropped}
+        rest = [d for i, d in enumerate(shown) if i not in gone]
+        left = max(0.1, deadline - time.monotonic())
+        worst = remaining_loss(bec, rest, space=space, time_limit=left)[0]
+        return worst.share if loss[1] else worst.loss, worst.loss, worst.status == ENUMERATED
+
+    everything = tuple(range(n))
+    measure, value, _ = lost(everything)
+    if measure < loss[0]:
+        raise InvalidParameter(
+            f"loss must be at most what may be lost without demonstrations, {measure:.3g}; "
+            "no attack costs so much"
+        )
+    best, best_value = everything, value
+    for group in _groups(bec, shown):
+        if len(group) >= len(best) or time.monotonic() > deadline:
+            break
+        measure, value, _ = lost(group)
+        if measure >= loss[0]:
+            best, best_value = tuple(sorted(group)), value
+    return _by_size(n, (best, least, best_value), lost, loss[0], deadline)
+
+
+Found = tuple[tuple[int, ...], int, float]
+Lost = Callable[[Iterable[int]], tuple[float, float, bool]]
+
+
+def _by_size(n: int, known: Found, lost: Lost, loss: float, deadline: float) -> Found:
+    """The first subset that costs the loss, by size; the known attack where none is found."""
+    best, least, value = known
+    tell = counting("attack: {:,} of {:,} demonstrations dropped")
+    for size in range(least, len(best)):
+        if tell is not None:
+            tell(size, len(best))
+        for dropped in combinations(range(n), size):
+            if time.monotonic() > deadline:
+                return best, size, value
+            measure, cost, is_enumerated = lost(dropped)
+            if measure >= loss:
+                return dropped, size, cost
+            if not is_enumerated:  # no larger bound can be proved
+                return best, size, value
+    return best, len(best), value
+
+
+def _groups(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> list[frozenset[int]]:
+    """Attacks to begin with: the demonstrations that state one facet, or one of two."""
+    who = _who_states(bec, _lines(bec, shown))
+    groups = [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
+    return sorted({*groups, *(a | b for a, b in combinations(groups, 2))}, key=len)
+
+
+def _is_right(bec: EquivalenceClass, demonstration: Demonstration) -> bool:
+    part = bec.parts[demonstration.member or 0]
+    return all(bool(part.plan.optimal[s, a]) for s, a in demonstration)
+
+
+def _lines(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
+    """The pairs of each demonstration in the common numbering."""
+    width = most_actions(bec.parts)
+    return [
+        [(bec.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
+    ]
+
+
+def _who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[int, frozenset[int]]:
+    """For each row the demonstrations that state it."""
+    width, rows = most_actions(bec.parts), bec.rows
+    by_pair: dict[int, set[int]] = {}
+    for number, line in enumerate(lines):
+        for pair in line:
+            by_pair.setdefault(pair, set()).add(number)
+    found: dict[int, set[int]] = {row: set() for row in range(rows.n_rows)}
+    pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
+    for pair, row in zip(pairs, rows.number.tolist(), strict=True):
+        if row >= 0:
+            found[row] |= by_pair.get(pair, set())
+    return {row: frozenset(each) for row, each in found.items()}

@@ -1,0 +1,217 @@
+"""Lessons that survive lies, and attacks on lessons, against all subsets by brute force."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+import pytest
+
+import didact
+from didact.bec.classes import shown_pairs
+from didact.errors import DidactError, InvalidInput
+from didact.mdp import Demonstration, Task
+from didact.proofcheck import ProofError, check_proof
+from didact.teaching import attack, check, teach, teach_robust
+from didact.teaching.lesson import check_document
+from didact.teaching.loss.search import remaining_loss
+from didact.teaching.robust import fewest_excluding
+from tests.effort import number
+
+
+def tied_world(seed: int) -> Task:
+    """A small grid whose whole weights tie actions."""
+    rng = random.Random(seed)
+    rows = ["".join(rng.choice("abc") for _ in range(3)) for _ in range(3)]
+    rows[0] = "abc"
+    weights = {letter: rng.randint(-2, 2) for letter in "abc"}
+    return didact.gridworld(rows, weights, discount="0.9", name=f"tied {seed}")
+
+
+def worlds(n: int) -> list[Task]:
+    return [
+        didact.make("random-grid", size=3, n_features=3, seed=seed)
+        if seed % 2
+        else tied_world(seed)
+        for seed in range(n)
+    ]
+
+
+def least_to_drop(task: Task, shown: list[Demonstration]) -> int:
+    """The fewest demonstrations without which the others do not teach: all subsets."""
+    for size in range(len(shown) + 1):
+        for dropped in combinations(range(len(shown)), size):
+            if not check(task, [d for i, d in enumerate(shown) if i not in dropped]).teaches:
+                return size
+    return len(shown) + 1
+
+
+def test_the_fewest_that_exclude_a_wrong_reward_are_those_of_all_subsets() -> None:
+    tried = 0
+    for task in worlds(number(8, 40)):
+        bec = didact.equivalence_class(task, arithmetic="exact")
+        pairs = [
+            Demonstration([(s, a)])
+            for s in range(task.mdp.n_states)
+            for a in bec.plan.optimal_actions(s)
+        ]
+        rng = random.Random(task.name)
+        shown = [rng.choice(pairs) for _ in range(9)]
+        lesson = teach(task, horizon=1)
+        shown = (list(lesson.demonstrations) + shown)[:11]
+        if bec.cone.n_facets + len(bec.cone.equalities):
+            assert len(fewest_excluding(bec, shown)) == least_to_drop(task, shown)
+            tried += 1
+    assert tried
+
+
+def cheapest_by_force(task: Task, demand: int, most: int) -> int | None:
+    """The fewest single steps, repeats allowed, without any demand - 1 of which all is taught."""
+    bec = didact.equivalence_class(task, arithmetic="exact")
+    useful = [
+        Demonstration([(s, a)])
+        for s in range(task.mdp.n_states)
+        for a in bec.plan.optimal_actions(s)
+    ]
+    for size in range(most + 1):
+        for chosen in combinations_with_replacement(useful, size):
+            if len(fewest_excluding(bec, chosen)) >= demand:
+                return size
+    return None
+
+
+def test_robust_lessons_are_the_cheapest_of_all() -> None:
+    tried = 0
+    for seed in range(number(12, 40)):
+        task = tied_world(seed)
+        bec = didact.equivalence_class(task, arithmetic="exact")
+        if not bec.cone.n_facets + len(bec.cone.equalities):
+            continue
+        lesson = teach_robust(task, 1, detect=True, horizon=1)
+        assert len(fewest_excluding(bec, lesson.demonstrations)) >= 2
+        assert lesson.lower_bound is not None
+        assert lesson.lower_bound <= lesson.cost
+        if lesson.cost <= 4:
+            assert cheapest_by_force(task, 2, lesson.cost) == lesson.cost
+            tried += 1
+    assert tried
+
+
+def test_no_random_attack_of_so_many_lies_succeeds() -> None:
+    rng = random.Random(1)
+    for seed in range(number(5, 50)):
+        size = 4 if seed % 2 else 5
+        task = didact.make("random-grid", size=size, n_features=4, seed=seed)
+        lies = 1 + seed % 2
+        lesson = teach_robust(task, lies, horizon=1 + seed % 4)
+        bec = lesson.bec
+        rows = bec.rows.normals
+        said = [
+            set(bec.rows.stated_by(shown_pairs(bec.parts, [d])).tolist())
+            for d in lesson.demonstrations
+        ]
+        for _ in range(200):
+            forged = rng.sample(range(len(said)), lies)
+            kept = [each for i, each in enumerate(said) if i not in forged]
+            weights = task.weights + 10 ** rng.uniform(-4, 1) * _direction(rng, len(task.weights))
+            worths = rows @ weights
+            is_wrong = (worths < -1e-9).any()
+            excluding = sum(any(worths[row] < -1e-9 for row in each) for each in kept)
+            assert not is_wrong or excluding > lies  # the learner drops it: more than it forgives
+        assert attack(task, lesson).survives >= lies
+
+
+def _direction(rng, k):
+    return np.array([rng.gauss(0, 1) for _ in range(k)])
+
+
+def test_single_steps_cost_three_times_as_much_and_the_checker_agrees() -> None:
+    task = didact.make("random-grid", size=9, seed=0)
+    plain = teach(task, teacher="exact", horizon=1)
+    for lies, detect, times in ((1, False, 3), (1, True, 2), (2, False, 5), (0, False, 1)):
+        lesson = teach_robust(task, lies, detect=detect, horizon=1)
+        assert lesson.cost == lesson.lower_bound == times * plain.cost
+        assert lesson.is_fewest
+    assert "lies" in lesson.settings
+
+
+def test_forged_demands_are_refused() -> None:
+    task = didact.make("random-grid", size=4, n_features=3, seed=1)
+    lesson = teach_robust(task, 1, horizon=3)
+    document = json.loads(json.dumps(lesson.document(), default=str))
+    assert "with 3 that exclude" in check_document(task, document)
+    own = json.loads(json.dumps(didact.mdp.files.task_document(task), default=str))
+
+    def refused(change) -> bool:
+        forged = json.loads(json.dumps(document))
+        change(forged)
+        try:
+            check_proof(own, forged)
+        except ProofError:
+            return True
+        return False
+
+    part = document["proof"]["fewest"]
+    for demand in (0, 1, 2, 4, 5, "3", None, [3]):
+        assert refused(lambda f, d=demand: f["proof"]["fewest"].update(demand=d)), demand
+    bound = int(part["bound"])
+
+    def raised(f) -> None:
+        f["proof"]["fewest"].update(demand=6, bound=2 * bound)
+        f.update(lower_bound=2 * bound)
+        f["settings"].update(lies=5, detect=True)
+
+    assert refused(raised)
+    assert refused(lambda f: f["settings"].update(lies=2))
+    assert refused(lambda f: f["settings"].update(detect=True))
+    assert refused(lambda f: f["proof"]["fewest"].update(member_cost=[[0, 1]]))
+
+    def dropped(f) -> None:
+        f["demonstrations"].pop()
+        f["proof"]["demonstrations"].pop()
+
+    assert refused(dropped)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_attacks_that_cost_a_loss_are_those_of_all_subsets(seed: int) -> None:
+    task = didact.make("random-grid", size=3, n_features=3, seed=seed)
+    lesson = teach_robust(task, 1, detect=True, horizon=2)
+    shown = list(lesson.demonstrations)[:8]
+    bec = lesson.bec
+    for share in (0.01, 0.2):
+        try:
+            found = attack(task, shown, loss=f"{100 * share}%")
+        except InvalidInput:
+            assert remaining_loss(bec, [])[0].share < share
+            continue
+        assert found.is_fewest
+        best = next(
+            size
+            for size in range(len(shown) + 1)
+            for dropped in combinations(range(len(shown)), size)
+            if remaining_loss(bec, [d for i, d in enumerate(shown) if i not in dropped])[0].share
+            >= share
+        )
+        assert len(found.demonstrations) == best
+        flipped = attack(task, shown, loss=f"{100 * share}%", flip=True)
+        assert len(flipped.demonstrations) == -(-best // 2)
+
+
+def test_bad_input_is_one_line() -> None:
+    task = didact.make("six-cell")
+    lesson = teach(task)
+    for call in (
+        lambda: teach_robust(task, -1),
+        lambda: teach_robust(task, 1, cost=len),
+        lambda: teach_robust(task, 1, closed=True),
+        lambda: teach_robust(task, 3, repeats=False),
+        lambda: attack(task, [[(3, 1)]]),
+        lambda: attack(task, lesson, loss="900%"),
+        lambda: attack(task, lesson, flip="yes"),
+    ):
+        with pytest.raises(DidactError) as raised:
+            call()
+        assert "\n" not in str(raised.value)
