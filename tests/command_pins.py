@@ -41,6 +41,8 @@ teach {GRID} --feedback comparisons --feedback demonstrations --out mixed.json
 teach {GRID} --loss 10%
 frontier {GRID} --out frontier.html
 check six-cell lesson.json --proof --loss
+attack six-cell lesson.json
+teach six-cell --lies 1
 check task.json wrong.json
 check {GRID} mixed.json --proof
 check {GRID} family.json --members 2 --proof
