@@ -58,7 +58,9 @@ def observe_source(
     given = 0 if seed is None else seed
     env = _environment(source, dict(parameters or {}))
     agent = None if policy is None else _agent(policy, env, trust_pickle)
-    phi = None if features is None else named_object(features, "--features")
+    phi: Any = features
+    if features not in (None, "auto"):
+        phi = named_object(str(features), "--features")
     sampling, workers = (
         {field.name: settings.pop(field.name) for field in fields(kind) if field.name in settings}
         for kind in (ObserveSettings, ObserveWorkers)

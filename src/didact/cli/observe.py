@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from didact.cli import options, printing
+from didact.stages import listening
+
+LONG = 20.0
+"""Seconds above which a forecast is printed where no terminal shows it."""
+
+
+@contextmanager
+def forecasts() -> Iterator[None]:
+    """Print forecasts of long work once where standard error is no terminal."""
+    if sys.stderr.isatty():
+        yield
+        return
+    told: list[str] = []
+
+    def tell(words: str) -> None:
+        found = re.search(r"^forecast: .* ([\d,]+) s$", words)
+        if found and float(found[1].replace(",", "")) > LONG and not told:
+            told.append(words)
+            click.echo(f"{words}; --time keeps it shorter", err=True)
+
+    with listening(tell):
+        yield
 
 
 @click.command("observe")
 @click.argument("env")
 @options.parameters
 @options.seed("all that is drawn")
-@click.option("--policy", help="A file of Stable-Baselines3 (.zip), module:name or file.py:name.")
+@click.option("--policy", help="An agent's .zip or folder, module:name or file.py:name.")
 @options.trust_pickle
 @click.option(
     "--features",
-    help="phi(observation, action, next_observation, terminated): module:name or file.py:name.",
+    help="phi(obs, action, next_obs, terminated, info): module:name, file.py:name, or auto.",
 )
 @click.option("--feature-names", help="Their names, as speed,energy.")
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
@@ -29,7 +55,8 @@ from didact.cli import options, printing
 @options.number(
     "--n-rollouts", default=100, within=options.Whole(1), help="Episodes of the policy."
 )
-@options.number("--length", default=40, within=options.Whole(1), help="Their most steps.")
+@click.option("--length", type=options.Whole(1), help="Their most steps; to their end if left out.")
+@click.option("--time", "seconds", type=float, help="Seconds that all may take, about.")
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
 @click.option("--repeats", type=options.Whole(2), help="Branches of each action, with chance.")
@@ -87,6 +114,8 @@ def command(
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
     given["starts"] = options.read_numbers(given["starts"], "--starts")
     given["held"] = options.read_numbers(given["held"], "--held") or 1
+    if given["seconds"] is not None:  # half for what is seen, half for the certificate
+        given["seconds"] = asked["seconds"] = given["seconds"] / 2
     parameters = options.read_settings(settings)
     if env == "point-robot":
         parameters = options.with_seed(parameters, seed)
@@ -95,9 +124,10 @@ def command(
         def progress(done: int, total: int, rate: float) -> None:
             tell(f"observing {env}: {done} of {total} states, {rate:,.0f} steps a second")
 
-        watched = observe_source(
-            env, parameters, certificate=asked, seed=seed, progress=progress, **given
-        )
+        with forecasts():
+            watched = observe_source(
+                env, parameters, certificate=asked, seed=seed, progress=progress, **given
+            )
     told = watched.lesson.certificate
     holds = told is not None and told.holds and not watched.lesson.is_empty
     if as_json:

@@ -8,8 +8,11 @@ from gymnasium import spaces
 import didact
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.words.observed import measured_lines
+from didact.stages import listening
+from didact.teaching.clips.lesson import clips_of
 from didact.worlds.simulators.classics import LQR
 from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.restoring import moved_numbers
 from tests.observing import observe
 
 
@@ -72,7 +75,9 @@ def test_a_reward_that_features_do_not_say_is_refused():
         ({"held": 0}, "held must be"),
         ({"held": (4, 4)}, "held must be different numbers of steps"),
         ({"held": ()}, "held must be different numbers of steps"),
-        ({"tolerance": 1e-15}, "tolerance must be above what nudging states"),
+        ({"tolerance": 1e-15}, "tolerance must be above the rounding of returns, 1.2e-11"),
+        ({"tolerance": 1e-10}, "tolerance must be above what nudging states"),
+        ({"seconds": 0}, "seconds must be above 0"),
         ({"tolerance": 0.01, "horizon": 3}, "cutting branches off at the horizon"),
         ({"weights": [1, 2]}, "weights must be 3 finite numbers"),
         ({"feature_names": ["a"]}, "feature_names must be 3"),
@@ -235,3 +240,100 @@ def test_settings_may_be_an_object_or_a_dict():
     one = didact.observe("point-robot", settings={"held": (1, 4)}, **given)
     other = didact.observe("point-robot", settings=didact.ObserveSettings(held=(1, 4)), **given)
     assert one.rows.tobytes() == other.rows.tobytes()
+
+
+class Long:
+    """Episodes of a hundred steps along a line; the reward changes in the 60th."""
+
+    action_space = spaces.Discrete(2)
+    weights = np.array([1.0])
+
+    def start(self, n, rng):
+        return np.zeros((n, 1))
+
+    def step(self, states, actions):
+        after = states + np.where(np.asarray(actions) == 1, 1.0, -1.0)[:, None]
+        return after, self.features(states)[:, 0], after[:, 0] >= 100
+
+    def features(self, observation):
+        return (np.atleast_2d(observation)[:, :1] >= 60) * 5.0 - 1.0
+
+    def best_policy(self, discount):
+        return lambda seen: np.ones(len(np.atleast_2d(seen)), dtype=int)
+
+
+def test_rollouts_go_to_their_end_and_runs_of_long_ones_are_looked_at():
+    seen = observe(Long(), discount=0.99, n_rollouts=3)
+    assert seen.episode_return == 100 * -1.0 + 40 * 5.0
+    assert 60 <= len(seen.rows) <= 120
+    assert seen.step.max() > 60
+    assert (np.bincount(seen.rollout) <= 100).all()
+    few = observe(Long(), discount=0.99, n_rollouts=3, length=10)
+    assert few.step.max() == 9
+    assert few.episode_return == seen.episode_return
+    clips = clips_of(seen)
+    assert all(clip.last - clip.first + 1 == len(clip) for clip in clips)
+    assert sum(map(len, clips)) == (~seen.mistaken).sum()
+    assert didact.certify(seen, didact.teach(seen), n_states=100).certificate.n_states == 100
+
+
+def test_a_wrong_weight_that_only_late_steps_tell_is_refused():
+    env = Long()
+    wrong = lambda observation: np.full((len(observation), 1), -1.0)  # noqa: E731
+    with pytest.raises(InvalidModel, match="it is 4 and the features say -1"):
+        observe(env, discount=0.9, n_rollouts=2, features=wrong, weights=[1.0])
+    with pytest.raises(InvalidModel, match=r"feature that is missing \(didact.reward_terms"):
+        observe(env, discount=0.9, n_rollouts=2, features=wrong)
+
+
+def test_a_budget_of_time_leaves_whole_runs():
+    seen = observe(Long(), discount=0.99, n_rollouts=20, seconds=1e-9)
+    assert 1 <= len(seen.rows) <= 40
+    assert (np.diff(seen.step) == 1).all()
+
+
+def test_forecasts_are_told_before_branches_are_made():
+    told = []
+    with listening(told.append):
+        observe(Long(), discount=0.99, n_rollouts=2, length=5)
+    said = [words for words in told if words.startswith("forecast: 10 states, 2 branches each of")]
+    assert len(said) == 2
+
+
+class Recovering:
+    """Whatever is done, what follows is the same: only rounding makes a difference."""
+
+    action_space = spaces.Discrete(2)
+
+    def start(self, n, rng):
+        return rng.random((n, 1))
+
+    def step(self, states, actions):
+        return states * 0.5, self.features(states, actions)[:, 0], np.zeros(len(states), bool)
+
+    def features(self, observation, action):
+        return 0.1 + np.asarray(action)[:, None] * 1e-17 + 3 * np.atleast_2d(observation) / 3
+
+
+def test_differences_of_rounding_are_no_scale_for_a_tolerance():
+    env = Recovering()
+    given = dict(policy=lambda o: np.zeros(len(np.atleast_2d(o)), dtype=int), weights=[1.0],
+                 features=env.features, n_rollouts=3, length=4)  # fmt: skip
+    with pytest.raises(
+        InvalidModel, match=r"the policy makes it good again\. Try actions for long"
+    ):
+        observe(env, **given)
+    with pytest.raises(InvalidParameter, match="must be above the rounding of returns"):
+        observe(env, **given, tolerance=1e-13)
+
+
+def test_mountain_car_at_its_wall_is_nudged():
+    """There its state is (-1.2, 0), of a float and a whole number."""
+    env = gymnasium.make("MountainCar-v0").unwrapped
+    env.reset(seed=0)
+    env.state = (-1.2, 0)
+    moved = moved_numbers(env.state, 1e-9, np.random.default_rng(0))
+    assert moved is not None
+    assert moved[1] == 0
+    assert moved_numbers((1, 2), 1e-9, np.random.default_rng(0)) is None
+    assert moved_numbers((True, 2.0), 1e-9, np.random.default_rng(0)) is None

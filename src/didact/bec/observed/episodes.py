@@ -8,6 +8,7 @@ miss too often."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from didact.bec.observed.setting import BranchRewards, Floats, Setting, StepRewa
 from didact.errors import InvalidParameter, NotConverged
 from didact.mdp.recordings.minari import Episode
 from didact.random import stream
+from didact.stages import stage
 from didact.worlds.simulators.batches import Features, Policy, Simulator, SimulatorBatch
 
 Choose = Callable[[SimulatorBatch], Any]
@@ -29,6 +31,10 @@ ALIKE = 1e-5
 """Recorded observations may differ from replayed ones by this share: datasets keep few digits."""
 MAX_REDRAWS = 200
 """Times that states are drawn again because episodes had ended."""
+WINDOW = 40
+"""Steps of a run that is cut from a long episode."""
+TELL_SECONDS = 0.5
+"""Between two words about how far episodes have come."""
 PROBES = 10
 """States whose branches are followed far, at most: one in PROBED."""
 PROBED = 40
@@ -52,6 +58,13 @@ class Walked:
         """Steps of some copies at one time."""
         self.states += states
         self._parts.append(columns)
+
+    def only(self, which: NDArray[np.int64]) -> None:
+        """Leave out all other states, and not what their steps paid."""
+        self.later.append((self.features, self.rewards, 0))
+        self.states = [self.states[i] for i in which]
+        for name in ("observations", "actions", "features", "rewards", "ended", "rollout", "step"):
+            setattr(self, name, getattr(self, name)[which])
 
     def close(self) -> Walked:
         """Sort all by episode and step."""
@@ -81,22 +94,85 @@ class Walked:
         return record
 
 
-def followed(batch: SimulatorBatch, policy: Policy, features: Features, length: int) -> Walked:
-    """What the policy does from where the copies of a batch stand, which is used up."""
+def followed(
+    batch: SimulatorBatch, policy: Policy, features: Features, length: int, wanted: Any = None
+) -> Walked:
+    """What the policy does from where the copies of a batch stand, which is used up.
+
+    wanted: which steps of which copies are kept, (n, length); all without it.
+    """
     walked, alive = Walked(), np.arange(len(batch.observations))
     for t in range(length):
-        before, states = batch.observations, batch.saved_states()
-        chosen = policy(before)
+        before, chosen = batch.observations, policy(batch.observations)
+        kept = np.ones(len(alive), dtype=np.bool_) if wanted is None else wanted[alive, t]
+        states = batch.saved_states() if kept.any() else []
         stepped = batch.step(chosen)
-        phi = features(before, chosen, stepped)
-        steps = np.full(len(alive), t)
-        walked.add(states, before, chosen, phi, stepped.rewards, stepped.ended, alive, steps)
-        batch.keep(~stepped.ended)
-        alive = alive[~stepped.ended]
+        if kept.any():
+            phi = features(before, chosen, stepped)
+            columns = (before, chosen, phi, stepped.rewards, stepped.ended, alive)
+            some = [state for state, is_kept in zip(states, kept, strict=True) if is_kept]
+            walked.add(some, *(column[kept] for column in columns), np.full(kept.sum(), t))
+        stays = ~stepped.ended
+        if wanted is not None:
+            stays &= wanted[alive, t + 1 :].any(axis=1)
+        batch.keep(stays)
+        alive = alive[stays]
         if not len(alive):
             break
     batch.keep(np.zeros(len(alive), dtype=np.bool_))
     return walked.close()
+
+
+class WholeEpisodes(NamedTuple):
+    """Episodes to their end, or to the environment's own time limit: steps, undiscounted returns,
+    what their steps paid, and how long a step took."""
+
+    lengths: NDArray[np.int64]
+    returns: Floats
+    paid: list[tuple[Floats, Floats, int]]
+    seconds_a_step: float
+
+
+def whole_episodes(batch: SimulatorBatch, act: Policy, phi: Features, limit: int) -> WholeEpisodes:
+    """What the policy earns from where the copies of a batch stand, which is used up."""
+    n, began, told = len(batch.observations), time.monotonic(), time.monotonic()
+    lengths, returns = np.zeros(n, dtype=np.int64), np.zeros(n)
+    paid, alive, n_steps = [], np.arange(n), 0
+    for t in range(limit):
+        before, actions = batch.observations, act(batch.observations)
+        stepped = batch.step(actions)
+        paid.append((phi(before, actions, stepped).copy(), stepped.rewards.copy(), t))
+        lengths[alive] += 1
+        returns[alive] += stepped.rewards
+        n_steps += len(alive)
+        batch.keep(~stepped.ended)
+        alive = alive[~stepped.ended]
+        if time.monotonic() - told > TELL_SECONDS:
+            told = time.monotonic()
+            stage(f"{n - len(alive)} of {n} episodes ended, after {t + 1} steps of at most {limit}")
+        if not len(alive):
+            break
+    batch.keep(np.zeros(len(alive), dtype=np.bool_))
+    return WholeEpisodes(lengths, returns, paid, (time.monotonic() - began) / n_steps)
+
+
+def drawn_windows(
+    lengths: NDArray[np.int64], n_states: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which steps of episodes are looked at, (episodes, steps): all, or runs drawn at random."""
+    wanted = np.arange(lengths.max())[None] < lengths[:, None]
+    if wanted.sum() <= n_states:
+        return wanted
+    runs = [
+        (number, first)
+        for number, n in enumerate(lengths.tolist())
+        for first in range(0, n, WINDOW)
+    ]
+    some = rng.permutation(len(runs))[: max(1, n_states // WINDOW)]
+    chosen = np.zeros_like(wanted)
+    for number, first in (runs[i] for i in some):
+        chosen[number, first : first + WINDOW] = True
+    return wanted & chosen
 
 
 def replayed(

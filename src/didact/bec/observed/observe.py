@@ -13,6 +13,7 @@ Chance is found where a simulator draws from a generator that is not part of its
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +21,16 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from didact.bec.observed.branches import measure
-from didact.bec.observed.episodes import Walked, followed, probed_rewards, replayed
+from didact.bec.observed.episodes import (
+    WINDOW,
+    Walked,
+    WholeEpisodes,
+    drawn_windows,
+    followed,
+    probed_rewards,
+    replayed,
+    whole_episodes,
+)
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import (
     Alternatives,
@@ -46,6 +56,7 @@ from didact.inputs import (
 )
 from didact.mdp.recordings.minari import Episode, read_episodes
 from didact.random import Seed, as_generator
+from didact.stages import stage
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import (
@@ -71,10 +82,18 @@ REPEATS = 100
 """Default number of branches of each action where steps depend on chance."""
 WIDTH = 0.1
 """Default step around a continuous action, as a share of its range."""
+DEFAULT_LENGTH = 40
+"""States of each rollout, in the mean, that are looked at by default."""
+N_RETURNS = 10
+"""Episodes whose return is told, where rollouts do not go to their end."""
 PILOTS = 40
 """States of the first measurement, by which scale, tolerance and horizon are fixed."""
+MIN_PILOTS = 3
+"""Where time is short."""
 SMALL = 0.05
 """Default tolerance, as a share of the typical difference that an action makes."""
+ROUNDING = 1e-12
+"""Share of the largest return below which differences of sums of floats are rounding."""
 JITTER = 1e-9
 """Relative size of the nudges that measure the noise floor: far above rounding, far below what
 anybody would call another state."""
@@ -102,6 +121,7 @@ class ObserveSettings:
         'mujoco', 'copy' or 'replay'.
     reward_range: the least and the largest reward of a step, where they are known; without them
         certificates assume that rewards stay within those of the steps that were made.
+    seconds: that observing may take, about: fewer states are looked at where all would take longer.
     """
 
     starts: Any = None
@@ -112,12 +132,15 @@ class ObserveSettings:
     repeats: int | None = None
     restore: str = "auto"
     reward_range: Any = None
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             whole_number(self.horizon, "horizon", 1)
         if self.repeats is not None:
             whole_number(self.repeats, "repeats", 2)
+        if self.seconds is not None and not as_float(self.seconds) > 0:
+            raise InvalidParameter(f"seconds must be above 0; it is {shown(self.seconds)}")
         object.__setattr__(self, "held", _held(self.held))
         object.__setattr__(self, "reward_range", _reward_range(self.reward_range))
 
@@ -131,7 +154,7 @@ def observe(
     feature_names: Sequence[str] | None = None,
     discount: float = 0.99,
     n_rollouts: int = 100,
-    length: int = 40,
+    length: int | None = None,
     tolerance: float | None = None,
     settings: ObserveSettings | Mapping[str, Any] | None = None,
     workers: ObserveWorkers | Mapping[str, Any] | None = None,
@@ -152,7 +175,8 @@ def observe(
     feature_names: one for each feature.
     discount: below 1.
     n_rollouts: episodes of the policy, from which demonstrations are cut.
-    length: their most steps.
+    length: their most steps; by default they go to their end, and of long ones runs of 40 steps are
+        looked at, drawn from all.
     tolerance: return below which a difference counts as none; by default a twentieth of what an
         action typically makes a difference.
     settings: where episodes begin and how states are branched: `ObserveSettings` or a dict of its
@@ -164,7 +188,8 @@ def observe(
     if not is_number(discount) or not 0 < discount < 1:
         raise InvalidParameter(f"discount must be between 0 and 1; it is {shown(discount)}")
     whole_number(n_rollouts, "n_rollouts", 1)
-    whole_number(length, "length", 1)
+    if length is not None:
+        whole_number(length, "length", 1)
     chosen = _options(settings, ObserveSettings, "settings")
     helpers = _options(workers, ObserveWorkers, "workers")
     names = _checked_names(feature_names)
@@ -321,7 +346,7 @@ class _Observer(NamedTuple):
     asked: _Asked
     settings: ObserveSettings
     alternatives: Alternatives
-    size: tuple[int, int]
+    size: tuple[int, int | None]
     episodes: list[Episode] | None
 
     def run(self, tolerance: Any, workers: ObserveWorkers, rng: np.random.Generator) -> Observed:
@@ -330,10 +355,16 @@ class _Observer(NamedTuple):
         repeats = _repeats(self.simulator, self.settings.repeats)
         seeds = rng.integers(2**31, size=n_rollouts).tolist()
         act, phi = self._tried(seeds[:2])
-        if self.episodes is None:
+        whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
+        if self.episodes is not None:
+            walked = replayed(self.simulator, phi, self.episodes, length or DEFAULT_LENGTH)
+        elif length is not None:
             walked = followed(self.simulator.begin(seeds), act, phi, length)
         else:
-            walked = replayed(self.simulator, phi, self.episodes, length)
+            wanted = drawn_windows(whole.lengths, DEFAULT_LENGTH * n_rollouts, rng)
+            batch = self.simulator.begin(seeds)
+            walked = followed(batch, act, phi, wanted.shape[1], wanted)
+            walked.later += whole.paid
         k = walked.features.shape[1]
         draft = Setting(
             *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
@@ -346,9 +377,28 @@ class _Observer(NamedTuple):
             workers=workers.quiet,
         )
         weighed, notes = self._with_weights(draft, walked)
-        setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng)
+        n_pilots, seconds = PILOTS, self.settings.seconds
+        each = _tell_forecast(weighed, len(walked.states), whole.seconds_a_step)
+        if seconds is not None:
+            n_pilots = int(np.clip(seconds / 4 / each, MIN_PILOTS, PILOTS))
+        began = time.monotonic()
+        setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng, n_pilots)
+        spent = (time.monotonic() - began) / min(n_pilots, len(walked.states))
+        if seconds is not None:
+            longer = max(1.0, setting.horizon / weighed.horizon)
+            _fit_time(walked, seconds / 2 / (spent * longer), rng)
+        _tell_forecast(setting, len(walked.states), whole.seconds_a_step)
         found = _observed(replace(setting, workers=workers), walked, rng)
-        return _require_measurable(replace(found, notes=notes))
+        own = float(whole.returns.mean())
+        return _require_measurable(replace(found, notes=notes, episode_return=own))
+
+    def _whole(self, act: Policy, phi: Features, seeds: list[int]) -> WholeEpisodes:
+        """Episodes to their end; where steps depend on chance they say nothing of one seed."""
+        far = math.ceil(FAR / (1 - self.asked.discount))
+        limit = self.simulator.time_limit
+        stage(f"following {len(seeds)} episodes to their end")
+        batch = self.simulator.begin(seeds)
+        return whole_episodes(batch, act, phi, far if limit is None else limit)
 
     def _tried(self, seeds: list[int]) -> tuple[Policy, Features]:
         """Policy and features for many states at once, tried on the first steps of episodes."""
@@ -367,16 +417,48 @@ class _Observer(NamedTuple):
         far = math.ceil(FAR / (1 - self.asked.discount))
         weights: Floats
         notes: tuple[str, ...] = ()
+        is_fitted = False
         if self.asked.weights is not None:
             weights = as_weights(self.asked.weights, len(draft.weights))
         else:
             record = probed_rewards(draft, walked, walked.paid(StepRewards(None)), far)
             weights = fitted_weights(record, draft.feature_names)
+            is_fitted = True
             notes = fit_notes(record, draft.feature_names)
-        paid = walked.paid(replace(StepRewards(weights), declared=self.settings.reward_range))
+        empty = replace(StepRewards(weights), declared=self.settings.reward_range, fitted=is_fitted)
+        paid = walked.paid(empty)
         probed = probed_rewards(draft, walked, StepRewards(weights), far)
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes
+
+
+def _tell_forecast(setting: Setting, n_states: int, seconds_a_step: float) -> float:
+    """Say how many simulator steps branches may take, and how long, before they are made; the
+    seconds of a state."""
+    n_branches = (
+        1 + setting.alternatives.n_others(setting.simulator.action_space)
+    ) * setting.repeats
+    n_steps = n_states * n_branches * setting.horizon
+    seconds = n_steps * seconds_a_step / setting.workers.jobs
+    stage(
+        f"forecast: {n_states:,} states, {n_branches} branches each of at most {setting.horizon} "
+        f"steps: at most {n_steps:,} steps, {seconds:,.0f} s"
+    )
+    return seconds / n_states
+
+
+def _fit_time(walked: Walked, n_states: float, rng: np.random.Generator) -> None:
+    """Leave out runs of states, drawn at random, until so many are left; one run of 4 stays."""
+    starts = np.flatnonzero(
+        np.append(True, (np.diff(walked.rollout) != 0) | (np.diff(walked.step) != 1))
+    )
+    runs = np.split(np.arange(len(walked.states)), starts[1:])
+    size = int(np.clip(n_states, 4, WINDOW))
+    pieces = [run[low : low + size] for run in runs for low in range(0, len(run), size)]
+    order = rng.permutation(len(pieces))
+    sizes = np.cumsum([len(pieces[i]) for i in order])
+    n = max(1, int((sizes <= n_states).sum()))
+    walked.only(np.sort(np.concatenate([pieces[i] for i in order[:n]])))
 
 
 def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
@@ -415,10 +497,15 @@ def _observed(told: Setting, walked: Walked, rng: np.random.Generator) -> Observ
 
 
 def _calibrated(
-    setting: Setting, walked: Walked, tolerance: Any, horizon: Any, rng: np.random.Generator
+    setting: Setting,
+    walked: Walked,
+    tolerance: Any,
+    horizon: Any,
+    rng: np.random.Generator,
+    n_pilots: int = PILOTS,
 ) -> Setting:
     """The setting with scale, tolerance and horizon fixed by a measurement of a few states."""
-    some = _some_states(walked, rng)
+    some = _some_states(walked, rng, n_pilots)
     states = [walked.states[i] for i in some]
     rows, _, _, setting = measure(setting, states, walked.observations[some], rng)
     flat = rows.reshape(-1, rows.shape[-1])
@@ -429,15 +516,25 @@ def _calibrated(
     # actions that are held long differ by more; they must not raise the tolerance
     briefly = rows[:, steps_held == steps_held.min()] @ setting.weights
     typical = float(np.sqrt((briefly**2).mean()))
+    noise = ROUNDING * setting.rewards.largest_return(setting.discount)
+    if typical <= noise:
+        typical = float(np.sqrt(((rows @ setting.weights) ** 2).mean()))
     if tolerance is None:
-        if typical == 0:
-            raise InvalidModel("no action makes a difference to the return in what was seen; "
-                               "give a tolerance, or other features")  # fmt: skip
+        if typical <= noise:
+            raise InvalidModel(
+                "no action makes a difference to the return in what was seen: the policy makes it "
+                "good again. Try actions for longer, settings={'held': (1, 16)} (--held 1,16), or "
+                "give a tolerance, or other features"
+            )
         chosen = SMALL * typical
     else:
         chosen = as_float(tolerance)
         if not chosen > 0:
             raise InvalidParameter(f"tolerance must be above 0; it is {shown(tolerance)}")
+    if chosen <= noise:
+        raise InvalidParameter(
+            f"tolerance must be above the rounding of returns, {noise:.2g}; it is {chosen:.2g}"
+        )
     steps = horizon or setting.horizon
     if horizon is None:
         # a quarter of the tolerance leaves room for the other errors
@@ -446,9 +543,9 @@ def _calibrated(
     return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
 
 
-def _some_states(walked: Walked, rng: np.random.Generator) -> Any:
+def _some_states(walked: Walked, rng: np.random.Generator, most: int = PILOTS) -> Any:
     n = len(walked.states)
-    return np.sort(rng.choice(n, size=min(PILOTS, n), replace=False))
+    return np.sort(rng.choice(n, size=min(most, n), replace=False))
 
 
 def _noise_floor(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:

@@ -68,6 +68,8 @@ class Observed:
     n_steps: simulator steps spent.
     covariances: of the rows, (n, B, k, k), where steps depend on chance.
     notes: what is worth knowing of how weights were fitted, in words.
+    episode_return: the policy's mean return of an episode, without discount, up to the
+        environment's own time limit.
     """
 
     setting: Setting
@@ -82,6 +84,7 @@ class Observed:
     n_steps: int
     covariances: Floats | None = None
     notes: tuple[str, ...] = ()
+    episode_return: float | None = None
 
     @property
     def residual(self) -> float:
@@ -181,6 +184,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "horizon": setting.horizon,
         "repeats": setting.repeats,
         "n_steps": seen.n_steps,
+        "episode_return": seen.episode_return,
         "n_actions": others.n_actions,
         "first_action": others.first,
         "n_random": others.n_random,
@@ -304,6 +308,7 @@ def _read(file: Any) -> Observed:
         n_steps=int(header["n_steps"]),
         covariances=arrays["covariances"] if header["repeats"] > 1 else None,
         notes=tuple(header["notes"]),
+        episode_return=header["episode_return"],
     )
 
 
@@ -342,6 +347,10 @@ _HEADER: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("horizon", "repeats", "n_steps", "n_actions"), _COUNT),
     **dict.fromkeys(("n_random", "seed", "n_paid"), _COUNT),
     "first_action": (is_whole, "a whole number"),
+    "episode_return": (
+        lambda value: value is None or (is_number(value) and bool(np.isfinite(value))),
+        "null or a number",
+    ),
     "jitter": (lambda value: value is None or _is_amount(value), "null or a number from 0 on"),
     "held": (_is_held, "numbers of steps"),
 }

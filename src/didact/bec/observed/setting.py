@@ -64,7 +64,7 @@ class StepRewards:
     missed: the largest difference to weights . features; reward, said, place: where that was.
     factor: the triangular factor of (features, rewards), for the fit. first: features of the first
     step; n_varied: steps on which each of them was another one. declared: bounds of the reward
-    that were given; rewards beyond them are refused.
+    that were given; rewards beyond them are refused. fitted: whether weights were fitted.
     """
 
     weights: Floats | None
@@ -79,6 +79,7 @@ class StepRewards:
     first: Floats | None = None
     n_varied: NDArray[np.int64] | None = None
     declared: tuple[float, float] | None = None
+    fitted: bool = False
 
     def with_steps(
         self, features: Floats, rewards: Floats, place: Callable[[int], str]
@@ -142,10 +143,11 @@ class StepRewards:
                 f"{self.high:.6g}"
             )
         if self.missed > MAX_RESIDUAL * max(-self.low, self.high, 1e-12):
+            fit = "" if self.fitted else ", or leave weights out to have them fitted"
             raise InvalidModel(
                 f"the reward must be weights . features; {self.place} it is {self.reward:.6g} and "
-                f"the features say {self.said:.6g}; add the feature that is missing, or leave "
-                "weights out to have them fitted"
+                f"the features say {self.said:.6g}; add the feature that is missing{fit}"
+                " (didact.reward_terms looks for it)"
             )
         return self
 
@@ -358,6 +360,12 @@ class Alternatives:
         """For how many steps the policy's action and each of the alternatives are taken."""
         each = n_others // len(self.held)
         return (1, *(steps for steps in self.held for _ in range(each)))
+
+    def n_others(self, space: Any) -> int:
+        """How many alternatives a state has."""
+        if self.n_actions:
+            return (self.n_actions - 1) * len(self.held)
+        return (2 * int(math.prod(space.shape)) + self.n_random) * len(self.held)
 
     def beside(self, own: Any, observations: Any) -> Any:
         """The alternatives (n, B, ...) in each state, in the order of `held`."""

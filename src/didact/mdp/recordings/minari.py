@@ -429,6 +429,11 @@ class Episode(NamedTuple):
 def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     """The episodes of a dataset, by its name among Minari's or by its folder."""
     require_package("minari", "minari", "Minari datasets")
+    if os.path.isfile(source):
+        raise InvalidFile(
+            f"{shown_path(source)}: is a file; with a simulator name a Minari dataset, whose "
+            "episodes have the seeds of their resets"
+        )
     shown_path(source)
     path = Path(source) if is_minari(Path(source)) else local_folder(os.fspath(source))
     place, data = shown_path(path), metadata_file(path).parent

@@ -91,6 +91,11 @@ def width_words(lesson: ClipLesson) -> str:
 def measured_lines(seen: Observed) -> Iterator[str]:
     """How it was measured, and how far it can be trusted."""
     setting = seen.setting
+    if seen.episode_return is not None:
+        yield (
+            f"the agent's mean return of an episode: {seen.episode_return:.6g} (far below what it "
+            "had in training? then look at its normalisation and wrappers)"
+        )
     n_wrong = int(seen.mistaken.sum())
     yield (
         f"seen: {counted(len(seen.rows), 'state')} of {counted(seen.n_rollouts, 'rollout')}, "
@@ -122,7 +127,6 @@ def certificate_document(told: ClipCertificate) -> dict[str, Any]:
     reached = None
     if told.replanned is not None:
         reached = {**vars(told.replanned), "keeps_return": told.replanned.keeps_return}
-        reached["worst_weights"] = told.replanned.worst_weights.tolist()
     return {**vars(told), "replanned": reached, "holds": told.holds}
 
 
@@ -138,6 +142,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
         "n_states": len(seen.rows),
         "n_mistaken": int(seen.mistaken.sum()),
         "n_steps": seen.n_steps,
+        "episode_return": seen.episode_return,
         "residual": seen.residual,
         "tail": seen.tail,
         "notes": list(seen.notes),

@@ -19,6 +19,7 @@ own steps and branches among those that bound it."""
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,7 @@ from didact.bec.observed.openness import distances_to_cone
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import WRONG, Floats, Setting
 from didact.errors import InvalidParameter
-from didact.inputs import flag, instance, is_number, shown, whole_number
+from didact.inputs import as_float, flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator, stream
 from didact.stages import stage
@@ -45,6 +46,8 @@ from didact.teaching.clips.replan import replanned
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""
+TRIAL = 8
+"""States by which the time of a round is foretold; also the fewest of a round."""
 MAX_WITNESSES = 10
 """Open states that a lesson keeps with their witness rewards."""
 
@@ -58,6 +61,7 @@ def certify(
     target: float = 0.02,
     extend: bool = True,
     replan: bool = True,
+    seconds: float | None = None,
     seed: Seed = 1,
 ) -> ClipLesson:
     """The lesson with a certificate from independently sampled states.
@@ -70,6 +74,8 @@ def certify(
     extend: show counterexamples as further clips, and sample again, until the target is met.
     replan: plan for the taught weights, and report the return; a lesson whose learner does not
         reach nine tenths of the agent's return does not hold.
+    seconds: that sampling may take, about: fewer states, and no further round, where all would take
+        longer.
     seed: None, a whole number, or a generator; another one than that of `observe`.
     """
     instance(seen, Observed, "seen", "the result of observe")
@@ -80,26 +86,44 @@ def certify(
             raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
     flag(extend, "extend")
     flag(replan, "replan")
-    rng = as_generator(seed, "certify")
+    rng, began = as_generator(seed, "certify"), time.monotonic()
+    if seconds is not None:
+        n_states = _fitting(seen.setting, n_states, as_float(seconds))
     for number in range(1, MAX_ROUNDS + 1):
         # 6 / (pi i)^2 sums to 1 over all rounds
         spent = (1 - level) * 6 / (math.pi * number) ** 2 if extend else 1 - level
         fresh = Fresh(seen.setting, n_states, rng)
         lesson, found = _judged(lesson, fresh, spent, level, target, number)
-        if not extend or lesson.certificate is None or lesson.certificate.holds or not len(found):
+        is_late = seconds is not None and 2 * (time.monotonic() - began) > seconds
+        if not extend or is_late or _is_done(lesson) or not len(found):
             break
         if number < MAX_ROUNDS:
             lesson = _extended(lesson, fresh, found, rng)
-    told = lesson.certificate
-    if told is None or not replan or lesson.is_empty or not _is_numeric(seen.observations):
+    return _replanned(lesson) if replan else lesson
+
+
+def _replanned(lesson: ClipLesson) -> ClipLesson:
+    """The lesson whose certificate says what planning for the taught weights reaches."""
+    told, seen = lesson.certificate, lesson.seen
+    if told is None or lesson.is_empty or np.asarray(seen.observations).dtype.kind not in "fiu":
         return lesson
     stage("planning for the taught weights")
-    reached = replanned(lesson, stream(0, "replan"))
-    return replace(lesson, certificate=replace(told, replanned=reached))
+    return replace(
+        lesson, certificate=replace(told, replanned=replanned(lesson, stream(0, "replan")))
+    )
 
 
-def _is_numeric(observations: object) -> bool:
-    return np.asarray(observations).dtype.kind in "fiu"
+def _is_done(lesson: ClipLesson) -> bool:
+    return lesson.certificate is None or lesson.certificate.holds
+
+
+def _fitting(setting: Setting, n_states: int, seconds: float) -> int:
+    """How many states can be sampled and branched in this time, by the time that a few take."""
+    if not seconds > 0:
+        raise InvalidParameter(f"seconds must be above 0; it is {shown(seconds)}")
+    began = time.monotonic()
+    Fresh(setting, TRIAL, stream(0, "trial"))
+    return int(np.clip(TRIAL * seconds / (time.monotonic() - began), TRIAL, n_states))
 
 
 class Fresh:

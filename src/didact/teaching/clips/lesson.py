@@ -88,7 +88,8 @@ def clips_of(seen: Observed, *, whole: bool = False) -> list[Clip]:
         if whole:
             runs = [places] if right.all() else []
         else:
-            borders = np.flatnonzero(np.diff(right)) + 1
+            ends = np.diff(right) | (np.diff(seen.step[places]) > 1)
+            borders = np.flatnonzero(ends) + 1
             runs = [run for run in np.split(places, borders) if not seen.mistaken[run[0]]]
         clips += [_cut(seen, f"rollout {rollout + 1}", run) for run in runs]
     return clips
@@ -99,7 +100,11 @@ def clip_from(seen: Observed, state: Any, time: int, rng: np.random.Generator) -
 
     time: of the state in its episode. The clip goes on for as long as rollouts are.
     """
-    setting, length = seen.setting, int(seen.step.max()) + 1
+    # of long episodes runs were looked at, which are as long as clips are to be
+    setting = seen.setting
+    ends = np.append(np.flatnonzero((np.diff(seen.rollout) != 0) | (np.diff(seen.step) != 1)),
+                     len(seen.step) - 1)  # fmt: skip
+    length = int(np.diff(ends, prepend=-1).max())
     batch = setting.simulator.resume([state], rng.integers(2**31, size=1))
     walked = followed(batch, setting.policy, setting.features, length)
     walked.paid(setting.rewards).checked()
@@ -231,7 +236,7 @@ KEPT_SHARE = 0.9
 """Of the agent's return that planning for the taught weights must reach for a lesson to hold."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Replanned:
     """Returns of policies that were tried for the taught weights and for the extremes that fit.
 
@@ -247,7 +252,7 @@ class Replanned:
     own: float
     taught: float
     worst: float
-    worst_weights: Floats
+    worst_weights: tuple[float, ...]
     own_discounted: float
     taught_discounted: float
     is_planned: bool

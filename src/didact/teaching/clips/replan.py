@@ -86,7 +86,7 @@ def replanned(lesson: ClipLesson, rng: np.random.Generator) -> Replanned:
         own=float(own.plain @ weights),
         taught=float(taught.plain @ weights),
         worst=float(worst.plain @ weights),
-        worst_weights=at,
+        worst_weights=tuple(at.tolist()),
         own_discounted=float(own.discounted @ weights),
         taught_discounted=float(taught.discounted @ weights),
         is_planned=pool.is_planned,

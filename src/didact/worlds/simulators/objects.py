@@ -154,9 +154,10 @@ class ObjectSimulator:
             )
             if same(here, there):
                 return None
-            return [
+            moved = [
                 (self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in saved_states
             ]
+            return None if any(first is None for first, *_ in moved) else moved
 
     def drawn(self) -> Any:
         """What draws states, where the environment can; see `pictures`."""

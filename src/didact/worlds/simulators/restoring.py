@@ -157,9 +157,17 @@ class Replaying:
         return None
 
 
+def _are_numbers(state: Sequence[Any]) -> bool:
+    """Whether these are real numbers, some of them not whole by their type."""
+    reals = [isinstance(x, float | np.floating) for x in state]
+    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in state]
+    return any(reals) and all(map(max, reals, whole))
+
+
 def moved_numbers(state: Any, size: float, rng: np.random.Generator) -> Any:
     """An array, a list or a tuple of real numbers, each off by so small a share; else None."""
-    if isinstance(state, tuple | list) and all(isinstance(x, float | np.floating) for x in state):
+    # some entries are whole at times: MountainCar stops at its wall with the speed 0
+    if isinstance(state, tuple | list) and _are_numbers(state):
         array = np.array(state, dtype=np.float64)
     elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
         array = state
