@@ -144,8 +144,8 @@ def ask(
         root=_root(seed),
         answer=answer,
         states=askable_states(task, chosen.states),
-        loss_below=_as_positive(loss_below, "loss_below"),
-        sure=_as_share(sure, "sure"),
+        loss_below=_as_limit(loss_below, "loss_below", np.inf, "a positive number"),
+        sure=_as_limit(sure, "sure", 1.0, "above 0 and at most 1"),
         learner=learner,
         learner_options=learner_options,
         settings=chosen,
@@ -455,15 +455,10 @@ def _as_seed(seed: Seed) -> int | None:
     return None
 
 
-def _as_positive(value: Any, name: str) -> float | None:
-    return None if value is None else _as_number(value, name, np.inf, "a positive number")
-
-
-def _as_share(value: Any, name: str) -> float | None:
-    return None if value is None else _as_number(value, name, 1.0, "above 0 and at most 1")
-
-
-def _as_number(value: Any, name: str, most: float, rule: str) -> float:
+def _as_limit(value: Any, name: str, most: float, rule: str) -> float | None:
+    """A number above 0 and at most so large, or None."""
+    if value is None:
+        return None
     if not is_number(value) or not 0.0 < value <= most or value == np.inf:
         raise InvalidParameter(f"{name} must be {rule}; it is {shown(value)}")
     return float(value)

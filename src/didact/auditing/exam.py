@@ -24,7 +24,13 @@ from typing import Any, get_args
 
 from didact.auditing.grading import Audit, answers_of_weights, graded
 from didact.auditing.loss import graded_by_loss
-from didact.auditing.questions import Ask, ExamQuestion, deciding_questions
+from didact.auditing.questions import (
+    Ask,
+    ExamQuestion,
+    agent_along,
+    agent_on_facet,
+    deciding_questions,
+)
 from didact.bec.classes import EquivalenceClass, class_of, part_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
@@ -370,13 +376,9 @@ def _misled(
     """Weights that answer every question but one rightly, and that one wrongly."""
     inside = primitive(list(bec.cone.true_weights.fractions()))
     away = _away(bec, rows, strict, left_out)
-    others = [r for i, r in enumerate(rows) if strict[i] and i != left_out]
     if strict[left_out]:
-        # The least share of the true weights for which the question is just not answered rightly.
-        slack, drop = dot(rows[left_out], inside), -dot(rows[left_out], away)
-        return primitive([drop * x + slack * y for x, y in zip(inside, away, strict=True)])
-    scale = 1 + max((-dot(r, away) // dot(r, inside) for r in others), default=0)
-    return primitive([max(scale, 1) * x + y for x, y in zip(inside, away, strict=True)])
+        return agent_on_facet(rows[left_out], inside, away)
+    return agent_along(away, inside, [r for i, r in enumerate(rows) if strict[i]])
 
 
 def _away(bec: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int) -> Row:

@@ -355,14 +355,8 @@ def _certificate(
     rows, true = bec.rows.exact or (), primitive(bec.cone.true_weights.fractions())
     agents: list[Row] = []
     for members, direction in zip(bec.cone.facets, bec.cone.witnesses, strict=True):
-        slack, drop = dot(rows[members[0]], true), -dot(rows[members[0]], direction)
-        agents.append(
-            primitive([drop * x + slack * y for x, y in zip(true, direction, strict=True)])
-        )
-    for direction in directions:
-        falls = (-dot(row, direction) // dot(row, true) for row in rows if dot(row, true))
-        scale = 1 + max(0, *falls, 0)
-        agents.append(primitive([scale * x + y for x, y in zip(true, direction, strict=True)]))
+        agents.append(agent_on_facet(rows[members[0]], true, direction))
+    agents += [agent_along(direction, true, rows) for direction in directions]
     cuts = [
         _who_states(stating, [i for i, row in enumerate(rows) if _tells(row, true, agent)])
         for agent in agents
@@ -379,6 +373,19 @@ def _certificate(
         "weights": [number_text(y) for y in found.weights],
         "flows": [[*at_home(s, t), number_text(amount)] for s, t, amount in found.flows],
     }
+
+
+def agent_on_facet(row: Row, true: Row, direction: Row) -> Row:
+    """Weights on the way from the true ones along a direction, where a row is just not positive."""
+    slack, drop = dot(row, true), -dot(row, direction)
+    return primitive([drop * x + slack * y for x, y in zip(true, direction, strict=True)])
+
+
+def agent_along(direction: Row, true: Row, rows: Iterable[Row]) -> Row:
+    """Weights that go along a direction so little that rows positive at the true ones stay so."""
+    falls = (-dot(row, direction) // dot(row, true) for row in rows if dot(row, true))
+    scale = 1 + max(falls, default=0)
+    return primitive([max(scale, 1) * x + y for x, y in zip(true, direction, strict=True)])
 
 
 def _tells(row: Row, true: Row, agent: Row) -> bool:

@@ -28,6 +28,7 @@ import numpy as np
 
 from didact.bec.classes import (
     EquivalenceClass,
+    class_of,
     equivalence_class,
     require_class,
     require_shown_in_scope,
@@ -39,8 +40,6 @@ from didact.mdp import (
     Family,
     Task,
     as_task,
-    family_demonstrations,
-    given_demonstrations,
 )
 from didact.mdp.items import Item
 from didact.mdp.recordings.formats import given_feedback
@@ -170,10 +169,9 @@ def check(
     require_class(task, bec)
     items = given_feedback(demonstrations, task)
     if items is not None:
-        return _check_items(task, items, scope, bec)
-    shown = _shown(task, demonstrations)
-    if bec is None:
-        bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+        return _check_items(class_of(task, bec, scope=scope, arithmetic="exact"), items)
+    bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
+    shown = bec.as_demonstrations(demonstrations)
     wrong, segments = wrong_steps(bec, shown), right_segments(bec, shown)
     right = tuple(segment.shown for segment in segments)
     elements = cover_elements(bec)
@@ -196,12 +194,8 @@ def check(
     )
 
 
-def _check_items(
-    task: Task | Family, items: Sequence[Item], scope: Scope, bec: EquivalenceClass | None
-) -> Verdict:
+def _check_items(bec: EquivalenceClass, items: Sequence[Item]) -> Verdict:
     """The verdict on a mix of demonstrations and other feedback; its proof is of the right ones."""
-    if bec is None:
-        bec = equivalence_class(task, scope=scope, arithmetic="exact")
     numbers = [i for i, item in enumerate(items) if isinstance(item, Demonstration)]
     shown = [item for item in items if isinstance(item, Demonstration)]
     wrong = wrong_steps(bec, shown, numbers)
@@ -237,13 +231,6 @@ def _told_of(bec: EquivalenceClass, missing: int | None) -> dict[str, Any]:
         "n_equalities": len(bec.cone.equalities),
         "arithmetic": bec.arithmetic,
     }
-
-
-def _shown(task: Task | Family, demonstrations: Any) -> tuple[Demonstration, ...]:
-    """What is given, as demonstrations of the task, or of the members of the family."""
-    if isinstance(task, Family):
-        return family_demonstrations(demonstrations, task)
-    return given_demonstrations(demonstrations, task)
 
 
 MAX_TRIED = 400

@@ -18,9 +18,9 @@ from typing import Any
 
 from didact.bec.classes import (
     EquivalenceClass,
+    class_of,
     demonstration_class,
     demonstration_rows,
-    equivalence_class,
     require_class,
     require_shown_in_scope,
 )
@@ -261,12 +261,12 @@ def select(
         if arithmetic == "float":
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
         costs = item_costs(cost, items)
-        bec = bec or equivalence_class(task, scope=scope, arithmetic="exact")
+        bec = class_of(task, bec, scope=scope, arithmetic="exact")
         return _of_items(bec, items, most, costs, exact=method == "exact")
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
-    bec = bec or equivalence_class(task, scope=scope, arithmetic=arithmetic)
+    bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     _require_in_scope(bec, recorded, numbers)
     segments = right_segments(bec, recorded, numbers)
     problem = _problem_of_segments(bec, segments, unit, most)

@@ -93,9 +93,7 @@ class Candidates:
 
     def joined(self, others: Candidates) -> Candidates:
         """These candidates and others after them."""
-        width = max(self.pairs.shape[1], others.pairs.shape[1])
-        both = [widened(part.pairs, width) for part in (self, others)]
-        return replace(self, pairs=np.concatenate(both))
+        return replace(self, pairs=_stacked([self.pairs, others.pairs]))
 
 
 def as_starts(where: MDP | Task, starts: Any) -> Indices:
@@ -261,12 +259,6 @@ def _distinct(rows: Indices) -> Indices:
     return rows[sorted(first.values())]
 
 
-def widened(pairs: Indices, width: int) -> Indices:
-    """The same pairs in rows of that width, filled up with -1."""
-    missing = width - pairs.shape[1]
-    return np.pad(pairs, ((0, 0), (0, missing)), constant_values=-1) if missing else pairs
-
-
 def aimed_demonstrations(
     mdp: MDP, plan: Plan, targets: Iterable[int], *, starts: Indices, horizon: int
 ) -> tuple[Candidates, list[int]]:
@@ -335,17 +327,14 @@ class Starts:
         plan = self.part.plan
         return plan if self.taken is None else replace(plan, optimal=plan.optimal & self.taken)
 
-    def home_pairs(self, pairs: Iterable[int], width: int) -> list[int]:
-        """Those of the pairs s * width + a that are of this part, as they are numbered in it."""
+    def aimed_at(self, pairs: Iterable[int], width: int) -> Candidates:
+        """Shortest demonstrations of those of the pairs s * width + a that are of the part."""
         first, mdp = self.part.first, self.part.task.mdp
         found = [divmod(pair - first * width, width) for pair in pairs]
-        return [s * mdp.n_actions + a for s, a in found if 0 <= s < mdp.n_states]
-
-    def aimed_at(self, pairs: Iterable[int]) -> tuple[Candidates, list[int]]:
-        """`aimed_demonstrations` of the part for pairs as they are numbered in it."""
-        return aimed_demonstrations(
-            self.part.task.mdp, self.plan, pairs, starts=self.starts, horizon=self.horizon
-        )
+        own = [s * mdp.n_actions + a for s, a in found if 0 <= s < mdp.n_states]
+        return aimed_demonstrations(mdp, self.plan, own, starts=self.starts, horizon=self.horizon)[
+            0
+        ]
 
 
 def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | None:
@@ -410,11 +399,13 @@ def require_in_scope(bec: EquivalenceClass, offers: Sequence[Starts]) -> Sequenc
 
 def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
     """Candidates of several parts as one list, pairs in the common numbering."""
-    width = most_actions(bec.parts)
-    longest = max((own.pairs.shape[1] for _, own in found), default=1)
-    pairs = [widened(_renumbered(own, offer.part, width), longest) for offer, own in found]
+    width, pairs = most_actions(bec.parts), []
+    for offer, own in found:
+        states, actions = np.divmod(own.pairs, own.n_actions)
+        numbers = (offer.part.first + states) * width + actions
+        pairs.append(np.where(own.pairs < 0, -1, numbers))
     return Candidates(
-        _one_after_the_other(pairs),
+        _stacked(pairs),
         width,
         max((own.horizon for _, own in found), default=1),
         any(own.sampled for _, own in found),
@@ -422,10 +413,15 @@ def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) 
     )
 
 
-def _one_after_the_other(pairs: list[Indices]) -> Indices:
-    if len(pairs) == 1:
-        return pairs[0]
-    return np.concatenate(pairs) if pairs else np.zeros((0, 1), dtype=np.int64)
+def _stacked(blocks: Sequence[Indices]) -> Indices:
+    """The lines of all blocks, one after the other, filled up with -1."""
+    width = max((block.shape[1] for block in blocks), default=1)
+    stacked = np.full((sum(map(len, blocks)), width), -1, dtype=np.int64)
+    first = 0
+    for block in blocks:
+        stacked[first : first + len(block), : block.shape[1]] = block
+        first += len(block)
+    return stacked
 
 
 def as_candidates(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> Candidates:
@@ -443,13 +439,5 @@ def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> 
     ]
 
 
-def _renumbered(own: Candidates, part: Part, width: int) -> Indices:
-    if not part.first and width == own.n_actions:
-        return own.pairs
-    states, actions = np.divmod(own.pairs, own.n_actions)
-    return np.where(own.pairs < 0, -1, (part.first + states) * width + actions)
-
-
 def _firsts(bec: EquivalenceClass) -> tuple[int, ...] | None:
-    is_family = bec.is_family
-    return tuple(part.first for part in bec.parts) if is_family else None
+    return tuple(part.first for part in bec.parts) if bec.is_family else None

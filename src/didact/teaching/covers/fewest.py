@@ -22,16 +22,13 @@ then the bound holds for all walks, sampled or not. `didact.proofcheck` repeats 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from didact.bec.classes import EquivalenceClass, most_actions
+from didact.bec.classes import EquivalenceClass, most_actions, part_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, dot, primitive
 from didact.mdp.files import write_number
@@ -192,7 +189,6 @@ class Columns:
     def __init__(self, allowed: Allowed, witnesses: Witnesses, lines: Iterable[Sequence[int]]):
         self.allowed, self.witnesses = allowed, witnesses
         self._walks = [Walks(allowed, offer) for offer in allowed.offers]
-        self._firsts = [part.first for part in allowed.bec.parts]
         self.items = [*_comparisons(allowed), *allowed.offered]
         # Items come first, as empty walks, so that their numbers stay as walks are added.
         self.lines: list[tuple[int, ...]] = [() for _ in self.items]
@@ -207,17 +203,16 @@ class Columns:
             return
         self._known.add(line)
         width = most_actions(self.allowed.bec.parts)
-        member = int(np.searchsorted(self._firsts, line[0] // width, side="right")) - 1
+        part = part_with(self.allowed.bec.parts, line[0] // width)
         if cost is None:
-            first = self._firsts[member]
-            steps = [divmod(pair - first * width, width) for pair in line]
-            mdp = self.allowed.bec.parts[member].task.mdp
+            steps = [divmod(pair - part.first * width, width) for pair in line]
+            mdp = part.task.mdp
             needs_chance = self.allowed.cost == "attempts"
             chance = walk_probability(mdp, steps) if needs_chance else Fraction(1)
             cost = self.allowed.cost_of(steps[0][0], len(line), chance)
         self.lines.append(line)
         self.costs.append(cost)
-        self.members.append(member)
+        self.members.append(part.member or 0)
 
     def excluded(self) -> list[int]:
         """The witnesses that each column excludes, as bits."""
@@ -363,12 +358,10 @@ def _comparisons(allowed: Allowed) -> Iterable[OfferedItem]:
         return
     bec, price = allowed.bec, allowed.prices["comparisons"]
     rows, member_of = bec.rows, dict[tuple[int, int], None]()
-    firsts = [part.first for part in bec.parts]
     states = rows.statements[:, 0].tolist()
     for state, number in zip(states, rows.number.tolist(), strict=True):
         if number >= 0:
-            member = bisect_right(firsts, state) - 1
-            member_of[number, member] = None
+            member_of[number, part_with(bec.parts, state).member or 0] = None
     assert rows.exact is not None
     for number, member in member_of:
         yield OfferedItem(None, (rows.exact[number],), price, member)
@@ -404,12 +397,11 @@ class Cheapest(NamedTuple):
         """The same with walks that go on to the horizon or the episode's end, while allowed."""
         own = self.candidates
         by_first = {offer.part.first: Walks(allowed, offer) for offer in allowed.offers}
-        firsts = sorted(by_first)
         lines = []
         for row in own.pairs.tolist():
             line = [pair for pair in row if pair >= 0]
-            at = bisect_right(firsts, line[0] // own.n_actions) - 1
-            lines.append(by_first[firsts[at]].extended(line))
+            part = part_with(allowed.bec.parts, line[0] // own.n_actions)
+            lines.append(by_first[part.first].extended(line))
         return self._replace(
             candidates=Candidates.of(lines, own.n_actions, own.horizon, own.firsts)
         )

@@ -421,8 +421,7 @@ def _with_aimed(
     if not missing:
         return candidates, masks
     targets = elements.pairs_for(missing)
-    width = candidates.n_actions
-    aimed = [(offer, offer.aimed_at(offer.home_pairs(targets, width))[0]) for offer in offers]
+    aimed = [(offer, offer.aimed_at(targets, candidates.n_actions)) for offer in offers]
     more = [(offer, own) for offer, own in aimed if len(own)]
     if not more:
         return candidates, masks

@@ -44,7 +44,7 @@ from didact.errors import Unsupported
 from didact.inputs import shown_name
 from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.items import Comparison, Feedback, Item, Stop, has_ended, ways_of
-from didact.mdp.naming import action_words, state_words
+from didact.mdp.naming import action_words, pair_words, state_words
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching.covers.problem import cover_elements
 from didact.teaching.witness import ExactHalfspaces, hardest_step, worst_loss
@@ -222,11 +222,13 @@ def direction(difference: Difference) -> Row:
     return primitive(difference)
 
 
-def item_words(task: MDP | Task | Family, item: Feedback) -> str:
+def item_words(task: MDP | Task | Family, item: Item) -> str:
     """An item as it would be said; in a family its member first."""
     if isinstance(task, Family):
         member = item.member or 0
         return f"{shown_name(task.names[member])}: {item_words(task[member], item)}"
+    if isinstance(item, Demonstration):
+        return ", ".join(pair_words(task, state, action) for state, action in item)
     if isinstance(item, Comparison):
         better, other = (action_words(task, a) for a in (item.better, item.other))
         return f"in {state_words(task, item.state)}: {better} rather than {other}"

@@ -22,10 +22,9 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, entries, flag, shown, shown_name
-from didact.mdp import Comparison, Demonstration, Family, Preference, Task
+from didact.inputs import choice, entries, flag, shown
+from didact.mdp import Comparison, Demonstration, Preference
 from didact.mdp.items import Item
-from didact.mdp.naming import pair_words
 from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.covers.fewest import CoverCertificate, mix_certificate
@@ -271,15 +270,6 @@ def _lesson_of_items(
         guarantee=None,
         hardest=found.hardest,
         facets=facet_records(coverage),
-        words=tuple(_words(bec.source, item) for item in items),
+        words=tuple(item_words(bec.source, item) for item in items),
         bec=bec,
     )
-
-
-def _words(task: Task | Family, item: Item) -> str:
-    if not isinstance(item, Demonstration):
-        return item_words(task, item)
-    if isinstance(task, Family):
-        member = item.member or 0
-        return f"{shown_name(task.names[member])}: {_words(task[member], item)}"
-    return ", ".join(pair_words(task, state, action) for state, action in item)
