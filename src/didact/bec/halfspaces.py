@@ -390,7 +390,9 @@ def joined_rows(parts: Sequence[Rows], firsts: Sequence[int]) -> Rows:
     )
     if all(part.exact is not None for part in parts):
         labels, exact, first_rows = _exact_labels(parts)
-        joined = Rows(np.vstack([part.normals for part in parts])[first_rows], exact, *_NO_ROWS)
+        joined = Rows(
+            np.vstack([part.normals for part in parts])[first_rows], exact, *_NO_STATEMENTS
+        )
     else:
         labels, joined = _float_labels(parts)
     starts = np.cumsum([0, *(part.n_rows for part in parts)])
@@ -407,7 +409,8 @@ def joined_rows(parts: Sequence[Rows], firsts: Sequence[int]) -> Rows:
     return replace(joined, statements=statements, number=number)
 
 
-_NO_ROWS = (np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
+_NO_STATEMENTS = (np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
+"""Statements and numbers of a catalogue until those of its parts are joined."""
 
 
 def _exact_labels(parts: Sequence[Rows]) -> tuple[Indices, tuple[Row, ...], list[int]]:
@@ -436,7 +439,7 @@ def _float_labels(parts: Sequence[Rows]) -> tuple[Indices, Rows]:
     return labels, Rows(
         normals[first],
         None,
-        *_NO_ROWS,
+        *_NO_STATEMENTS,
         error_bound=max(part.error_bound for part in parts),
         spread=float(max(part.spread for part in parts) + apart.max(initial=0.0)),
         n_lost=sum(part.n_lost for part in parts)

@@ -40,6 +40,7 @@ MOST_TERMS = 5
 """Features that a side of a sentence names; the others are counted."""
 
 SIGNIFICANT_DIGITS = 3
+"""Digits of an amount in a sentence; `holds` decides by the exact one."""
 
 DIGITS_OF_ONE = 12
 """Digits to which an amount must be 1 to be said as "one": a word claims more than a number."""

@@ -30,9 +30,11 @@ ENOUGH_RISE = 1e-4
 ENOUGH_BEND = 0.9
 """Share of the first slope to which the slope along a step must have fallen (weak Wolfe)."""
 MAX_BISECTIONS = 60
+"""Halvings that take a step of length 1 below the last digit of a point of size 1."""
 MAX_RESTARTS = 40
 """How often an ascent is begun anew, with a fresh inverse Hessian, where the last one ended."""
 FIRST_STEP = 0.1
+"""Length of the first step at most: without a Hessian a steep slope would lead far past maxima."""
 NO_RISE = 1e-12
 """Rise of a step, relative to the size of the value, that counts as none."""
 SMALL_RISE = 1e-6

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from didact.learners.belief import Belief
 
 MIN_DRAWS = 4
+"""With fewer, half a chain has no variance."""
 TAILS = (0.05, 0.95)
+"""Quantiles whose effective draws are the tail ESS, as Vehtari et al. take them."""
 RESOLUTION = float(np.finfo(np.float64).resolution)
 """A column whose draws differ by less is constant: every draw counts as independent."""
 

@@ -153,7 +153,8 @@ def learn(
     learner = _learners.name_of(learner)
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
-    options = preset_options(preset, learner, evidence.mdp.n_features, options)
+    if preset is not None:
+        options = preset_options(preset, learner, evidence.mdp.n_features, options)
     if len(evidence.answers) and not _takes_feedback(learner, method):
         raise Unsupported(
             f"learner {learner!r} learns from demonstrations alone; for comparisons, preferences, "

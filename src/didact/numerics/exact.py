@@ -31,13 +31,16 @@ Number = int | float | str | Fraction | Decimal
 Instance = TypeVar("Instance")
 
 _MAX_BITS = 3322
+"""Of numerators and denominators that are read: MAX_DIGITS, 1,000, decimal digits."""
 _SMALLEST = float(np.finfo(np.float64).smallest_normal)
+"""Below it floats lose digits, and error bounds that are shares of a value no longer hold."""
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _FRACTION = re.compile(r"[+-]?[0-9]+/[0-9]+")
 MAX_AXES = 3
 """How many axes numbers of a model have."""
 
 _FIRST_INEXACT_INTEGER = 2**53
+"""From here on integers may round when they become floats."""
 _SCALARS = frozenset((int, float, str, Fraction, Decimal, bool))
 
 

@@ -21,6 +21,7 @@ MAX_WRITTEN_DIGITS = 200_000
 the same. At this length a proof's checker needs about half a second for each number."""
 
 _MAX_BITS = 664_385
+"""Bits of MAX_WRITTEN_DIGITS decimal digits: counting digits would take the conversion itself."""
 _PLAIN_BITS = 2_000
 """Below this Python converts by itself, however low its limit is set."""
 

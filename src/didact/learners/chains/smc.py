@@ -51,9 +51,11 @@ ACCEPTED = 0.25
 
 FIRST_STEP, FIRST_BLOCKS, BLOCKS = 0.01, 3, 12
 """A population at a mode spreads by round steps of this size, where a length is 1, and then by its
-own covariance, so many blocks in all, of half as many steps as there are dimensions, or 4."""
+own covariance, so many blocks in all, of half as many steps as there are dimensions, or
+BLOCK_STEPS."""
 
 BLOCK_STEPS = 4
+"""The acceptance rate of fewer steps is too rough to adapt their size by."""
 
 JUDGED_DRAWS, ENOUGH = 1000, 0.3
 """Draws that a mixture is judged by, and the effective share of them that is enough."""

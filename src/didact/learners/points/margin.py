@@ -38,7 +38,9 @@ NO_ROW = 1e-9
 NO_GAIN = 1e-9
 """Share of the margin that a cutting plane must cost to be worth another round."""
 MAX_ROUNDS = 200
+"""Cutting planes; there are finitely many policies, but more than anybody waits for."""
 MAX_CONTINUATIONS = 20
+"""Ways to go on that are tried one after the other; they mostly repeat after two or three."""
 DIGITS = (9, 6, 3)
 """How many decimals are kept, first to last try: fewer leave more room for what follows."""
 

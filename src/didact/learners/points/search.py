@@ -38,6 +38,7 @@ AS_HIGH = 1e-5
 WALK_STEPS = 5_000
 """Steps of each chain of BIRL whose start is used: enough to tell high modes from low ones."""
 MAX_STARTS = 1_000_000
+"""More would take days: it is a mistake in the number."""
 
 
 @dataclass(frozen=True, eq=False)
