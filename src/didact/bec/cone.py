@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,7 @@ from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_
 from didact.bec.nnls import max_margin_point
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
-from didact.numerics.exact import Floats, Later, Numbers
+from didact.numerics.exact import Floats, Numbers
 from didact.numerics.geometry import singular_directions
 from didact.stages import counting, stage
 
@@ -190,10 +189,6 @@ class Cone:
         return self.rows.exact
 
 
-Cone.rank = Later("rank")  # type: ignore[assignment]
-Cone.unidentifiable = Later("unidentifiable")  # type: ignore[assignment]
-
-
 def cone_of(rows: Rows, true_weights: Numbers) -> Cone:
     """The cone of all rows of a catalogue; the true weights must satisfy every row."""
     stage("facets")
@@ -238,7 +233,9 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     members: list[list[int]] = [[] for _ in found.facets]
     for row in (facet_of >= 0).nonzero()[0].tolist():
         members[facet_of[row]].append(row)
-    spanning = (rows, found.lineality, sure[found.facets])
+    spanning = np.vstack([found.lineality, rows.balanced[sure[found.facets]]])
+    singular, directions = singular_directions(spanning)
+    rank = int((singular > TOLERANCE * singular[0]).sum())
     strict = False if rows.strict is None else rows.strict
     n_tied = int(np.count_nonzero(strict & (np.abs(slacks) <= TOLERANCE)))
     n_turned = int(found.margin <= rows.error_bound)
@@ -248,30 +245,13 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
         tuple((facet_of == IS_EQUALITY).nonzero()[0].tolist()),
         tuple(tuple(m) for m in members),
         _unscaled(found.lineality, rows.scales),
-        partial(_float_rank, *spanning),  # type: ignore[arg-type]
-        partial(_float_unidentifiable, *spanning),  # type: ignore[arg-type]
+        rank,
+        _unscaled(directions[rank:], None if rows.scales is None else 1.0 / rows.scales),
         margin=found.margin,
         largest_residual=found.largest_residual,
         n_unknown=found.n_unknown,
         n_close=found.n_unknown + n_tied + n_turned + rows.n_rows - sure.size,
     )
-
-
-def _float_rank(rows: Rows, lineality: Floats, facets: Indices) -> int:
-    """Of all rows, which the lineality and a row of each facet span."""
-    return _rank_and_directions(rows, lineality, facets)[0]
-
-
-def _float_unidentifiable(rows: Rows, lineality: Floats, facets: Indices) -> Floats:
-    """The directions that no row fixes."""
-    rank, directions = _rank_and_directions(rows, lineality, facets)
-    return _unscaled(directions[rank:], None if rows.scales is None else 1.0 / rows.scales)
-
-
-def _rank_and_directions(rows: Rows, lineality: Floats, facets: Indices) -> tuple[int, Floats]:
-    spanning = np.vstack([lineality, rows.balanced[facets]])
-    singular, directions = singular_directions(spanning)
-    return int((singular > TOLERANCE * singular[0]).sum()), directions
 
 
 def _slacks(rows: Rows, weights: Floats) -> Floats:

@@ -318,7 +318,7 @@ def _index(flat: int, shape: tuple[int, ...]) -> str:
 class Later:
     """A field whose value may be given as a function, which is called when it is first asked for.
 
-    Proofs of families are long, and few look at the rank of a class: only who does waits for it.
+    Proofs of families are long: only who looks at one waits for it.
     """
 
     def __init__(self, name: str):

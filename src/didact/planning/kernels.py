@@ -92,9 +92,7 @@ def single_successors(mdp: MDP) -> NDArray[np.uint32]:
 
 def longest_row(mdp: MDP) -> int:
     """The largest number of next states of one row."""
-    if "longest_row" not in mdp._derived:
-        mdp._derived["longest_row"] = int(np.diff(mdp.transitions.offsets).max(initial=1))
-    return int(mdp._derived["longest_row"])
+    return int(np.diff(mdp.transitions.offsets).max(initial=1))
 
 
 def rounding_of_backup(mdp: MDP, scale: Any, reach: Any, longest: int) -> Any:
@@ -119,9 +117,7 @@ def roundings(mdp: MDP) -> int:
 
 def contraction_gap(mdp: MDP) -> float:
     """1 - discount, rounded down."""
-    if "gap" not in mdp._derived:
-        mdp._derived["gap"] = float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
-    return float(mdp._derived["gap"])
+    return float(1 - mdp.exact_discount) * (1 - 4 * UNIT)
 
 
 def actions_by_state(taken: NDArray[np.bool_]) -> list[list[int]]:

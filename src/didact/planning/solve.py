@@ -15,10 +15,10 @@ once: along the graph, by a dense or sparse factorisation, or by BiCGSTAB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -29,7 +29,7 @@ from didact.inputs import choice, counted
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights, idle_states
 from didact.mdp.showing import draw, in_notebook
-from didact.numerics.exact import Floats, Later, Numbers
+from didact.numerics.exact import Floats, Numbers
 from didact.planning.kernels import (
     UNIT,
     System,
@@ -138,9 +138,6 @@ class Plan:
         state: the state's number.
         """
         return [int(a) for a in np.flatnonzero(self.optimal[state])]
-
-
-Plan.exact_values = Later("exact_values")  # type: ignore[assignment]
 
 
 def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "auto") -> Plan:
@@ -279,9 +276,8 @@ def _settled(
     while True:
         solved = evaluate_exactly(model, policy, paid, roots)
         values = [None if v is None else v[0] for v in solved]
-        after = _after_each(model, values)
         exact_q = {
-            (state, a): _action_value(model, rewards, after, state, a)
+            (state, a): _action_value(model, rewards, values, state, a)
             for state, actions in enumerate(choices)
             if len(actions) >= least
             for a in actions
@@ -309,25 +305,12 @@ def _compared(
     return optimal, better
 
 
-def _after_each(model: Any, values: list[Any]) -> Callable[[int, Any], Any]:
-    """What a state that follows adds to an action's value: by state and weight, found once."""
-    known: dict[tuple[int, int], Any] = {}
-
-    def after(target: int, weight: Any) -> Any:
-        place = (target, id(weight))
-        if place not in known:
-            known[place] = weight * values[target]
-        return known[place]
-
-    return after
-
-
 def _action_value(
-    model: Any, rewards: list[Any], after: Callable[[int, Any], Any], state: int, action: int
+    model: Any, rewards: list[Any], values: list[Any], state: int, action: int
 ) -> Any:
     total = rewards[model.feature_row(state, action)]
     for target, weight in model.rows[state * model.n_actions + action]:
-        total += after(target, weight)
+        total += weight * values[target]
     return total
 
 
@@ -359,12 +342,8 @@ def _exact_plan(
         found.method,
         n_close,
         n_close,
-        partial(_as_fractions, values),  # type: ignore[arg-type]
+        tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values),
     )
-
-
-def _as_fractions(values: list[Any]) -> tuple[Fraction | None, ...]:
-    return tuple(None if v is None else Fraction(int(v.p), int(v.q)) for v in values)
 
 
 @dataclass(frozen=True, eq=False)
