@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -118,12 +119,18 @@ def test_a_family_is_taken_world_by_world(browser, didact, in_own_folder):
 
 
 def sent(link: str, path: str, body: dict) -> dict:
-    """The reply to JSON that is posted as the page would post it."""
+    """The reply to JSON that is posted as the page would post it, again while the study is busy."""
     base = link.rstrip("/")
     headers = {"Content-Type": "application/json", "Origin": base}
     request = urllib.request.Request(base + path, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
+    while True:
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code != 503:
+                raise
+            time.sleep(0.2)
 
 
 def killed_and_kept(study: str, n_kills: int) -> None:
@@ -371,6 +378,23 @@ def test_a_whole_study_from_init_to_its_analysis(browser, didact, in_own_folder)
     assert Counter(ends) == {"done": 16, "path": 1, "lesson": 1, "test": 1}
     assert set(kinds) == {step for step, _ in design.steps(0)} - {"consent"} | {"done"}
     checked_analysis(didact, design)
+
+
+@pytest.mark.slow
+def test_two_hundred_people_at_once(didact, in_own_folder):
+    assert didact("study", "init", "s.sqlite", *WHOLE[:13], "--comments").code == 0
+    records = Records("s.sqlite")
+    design = records.design
+    records.close()
+    with serving("s.sqlite") as (_, link), ThreadPoolExecutor(100) as pool:
+        people = list(pool.map(join_by_http, [link] * 200))
+        numbers = range(20, 220)
+        ends = list(pool.map(http_participant, [link] * 200, people, [design] * 200, numbers))
+    assert ends == ["done"] * 200
+    records = Records("s.sqlite")
+    assert {each["steps"] for each in records.participants()} == {len(design.steps(0))}
+    assert Counter(p["condition"] for p in records.participants()) == {"exact": 100, "none": 100}
+    records.close()
 
 
 def checked_analysis(didact, design) -> None:

@@ -37,9 +37,18 @@ const here = () => location.pathname;
 const isTrue = (each) => each;
 
 async function answer(told, given = {}) {
-  step.querySelectorAll("button, input, textarea").forEach((each) => { each.disabled = true; });
   const seconds = Math.round(performance.now() - shownAt) / 1000;
-  show(await send(`${here()}/answer`, { step: told.step, seconds, ...given }));
+  await once(async () => show(await send(`${here()}/answer`, { step: told.step, seconds, ...given })));
+}
+
+// Nothing can be pressed while something is sent; where it was refused, it can again.
+async function once(work) {
+  const used = [...step.querySelectorAll("button, input, textarea")].filter((each) => !each.disabled);
+  used.forEach((each) => { each.disabled = true; });
+  try { await work(); } catch (error) {
+    if (problem.textContent !== error.message) throw error;
+    used.forEach((each) => { each.disabled = false; });
+  }
 }
 
 const heading = (words) => make("h2", { tabindex: "-1" }, words);
@@ -158,15 +167,13 @@ function show(told) {
 }
 
 async function agree(token) {
-  step.querySelectorAll("button").forEach((each) => { each.disabled = true; });
-  try {
-    const { link } = await send("/join", { token, query: Object.fromEntries(new URLSearchParams(location.search)) });
+  await once(async () => {
+    const query = Object.fromEntries(new URLSearchParams(location.search));
+    const { link } = await send("/join", { token, query });
     stored((storage) => storage.setItem(kept, link));
     history.replaceState(null, "", link);
     show(await send(`${link}/step`));
-  } finally {
-    step.querySelectorAll("button.main").forEach((each) => { if (step.dataset.kind === "consent") each.disabled = false; });
-  }
+  });
 }
 
 // The first page leads back to where this browser has taken part; else to what one agrees to.
