@@ -5,10 +5,13 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
 from didact.cli import options, printing
+from didact.errors import InvalidParameter
+from didact.inputs import counted
 
 
 @click.command("studio")
@@ -35,6 +38,8 @@ from didact.cli import options, printing
     within=options.Whole(128, 65536),
     help="MiB that a process may take for it.",
 )
+@click.option("--export", metavar="DIR", help="Write a static site of worlds instead; no server.")
+@click.option("--add", "added", multiple=True, metavar="WORLD", help="Of --export: one more world.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
 def command(
     world: str | None,
@@ -47,15 +52,23 @@ def command(
     workers: int,
     seconds: float,
     memory: int,
+    export: str | None,
+    added: tuple[str, ...],
     opens: bool,
 ) -> None:
     """Open a page where WORLD can be painted, taught and examined; a meadow without WORLD.
 
     WORLD is as for `didact teach`. The page is served on this machine only, to whoever has the
-    link that is printed. Interrupt it to end.
+    link that is printed. Interrupt it to end. With --export a static site is written: it opens as a
+    file and on any web server; its worlds cannot be changed.
     """
     from didact.files.extras import require_package
 
+    if added and export is None:
+        raise InvalidParameter("--add is for a static site; name its folder by --export")
+    if export is not None:
+        parameters = {} if world is None else options.world_settings(world, settings, seed, members)
+        return _export(export, world, parameters, added)
     studio = require_package("didact.studio", "studio", "the studio's pages")
     studio.warm_up()  # it loads while the world is opened
     parameters = {} if world is None else options.world_settings(world, settings, seed, members)
@@ -72,6 +85,28 @@ def command(
         studio.serve(
             world, parameters, host=host, port=port, names=names, limits=limits, ready=ready
         )
+
+
+def _export(
+    folder: str, world: str | None, parameters: dict[str, Any], added: tuple[str, ...]
+) -> None:
+    """Write the static site of the worlds that were named, or of the studio's presets."""
+    from didact.files.extras import require_package
+
+    site, questions = (
+        require_package(f"didact.studio.{name}", "studio", "the studio's pages")
+        for name in ("static_site", "questions")
+    )
+    first_world = questions.first_world
+
+    named = [] if world is None else [(world, first_world(world, parameters))]
+    named += [(each, first_world(each, {})) for each in added]
+    with printing.waiting(f"computing {folder}"):
+        paths = site.export_site(folder, named)
+    size = sum(path.stat().st_size for path in paths)
+    printing.print_line(
+        f"a site of {counted(len(paths) - 1, 'world')}: {paths[-1]} ({size / 1e6:.1f} MB)"
+    )
 
 
 def open_in_browser(link: str, private: Path) -> None:

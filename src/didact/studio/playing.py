@@ -149,7 +149,8 @@ KINDS = ("comparisons", "actions")
 SIDES = ("first", "second", "equal")
 
 
-def _exam(task: Task, question: Mapping[str, Any]) -> Exam:
+def exam_of(task: Task, question: Mapping[str, Any]) -> Exam:
+    """The shortest exam of a world, of the kind that a question wants."""
     ask: Any = choice(question.get("ask", KINDS[0]), "ask", KINDS)
     scope = read_settings(question.get("settings", {}))["scope"]
     return exam(task, ask=ask, bec=class_for(task, scope))
@@ -158,7 +159,7 @@ def _exam(task: Task, question: Mapping[str, Any]) -> Exam:
 def asked_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """The shortest exam of a world, without its key."""
     task = as_task(subject)
-    made = _exam(task, question)
+    made = exam_of(task, question)
     return {
         "questions": [
             {
@@ -181,7 +182,7 @@ def asked_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str,
 def graded_exam(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """The grade of answers to the exam of a world; the right one of each that was answered."""
     task = as_task(subject)
-    made = _exam(task, question)
+    made = exam_of(task, question)
     given = question.get("answers")
     if not isinstance(given, list) or len(given) != len(made.questions):
         raise InvalidParameter(

@@ -43,6 +43,63 @@ MEADOW: Mapping[str, Any] = {
 """The world that opens when none is named."""
 
 
+def _painted(name: str, rows: list[str], features: list[Any], ends: list[int], **more: Any) -> Any:
+    """A small painted world, as a question names it."""
+    usual = {"starts": [], "slip": "0", "discount": "0.95"}
+    return {
+        "painting": {
+            **{"name": name, "rows": rows, "features": features, "ends": ends},
+            **{**usual, **more},
+        }
+    }
+
+
+PRESETS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (
+        "Shortcut",
+        _painted(
+            "shortcut",
+            ["aaaaa", "abbba", "abbba", "aaaac"],
+            [["path", "-1", 0], ["mud", "-3", 9], ["home", "10", 3]],
+            [19],
+        ),
+    ),
+    (
+        "Cliff",
+        _painted(
+            "cliff",
+            ["aaaaaa", "aaaaaa", "abbbbc"],
+            [["path", "-1", 0], ["cliff", "-20", 2], ["goal", "10", 3]],
+            [13, 14, 15, 16, 17],
+            starts=[12],
+        ),
+    ),
+    (
+        "Two ends",
+        _painted(
+            "harbour",
+            ["aaaab", "a##aa", "aaaac"],
+            [["water", "-1", 4], ["snack", "4", 5], ["dock", "10", 3]],
+            [4, 14],
+        ),
+    ),
+    (
+        "Ice",
+        _painted(
+            "ice",
+            ["aaaa", "abab", "aaab", "baac"],
+            [["ice", "-1", 4], ["hole", "-10", 1], ["goal", "10", 3]],
+            [5, 7, 11, 12, 15],
+            starts=[0],
+            slip="0.2",
+        ),
+    ),
+    ("Frozen lake", {"world": "FrozenLake-v1", "parameters": {}}),
+    ("Taxi", {"world": "Taxi-v4", "parameters": {}}),
+)
+"""Worlds to begin with, each with the words of its button."""
+
+
 def _of_subject(module: str, name: str) -> Callable[[Any], dict[str, Any]]:
     """A question about a world that `name` of a module of this room answers."""
 

@@ -24,7 +24,7 @@ from didact.report.page.templates import STATIC as SHARED
 from didact.report.page.templates import render, with_imported
 from didact.studio.forks import DONE, REFUSED
 from didact.studio.pool import Limits, Reply, WorkerPool
-from didact.studio.questions import QUESTIONS
+from didact.studio.questions import PRESETS, QUESTIONS
 
 OWN = Path(__file__).parent / "static"
 KINDS = {".js": "text/javascript", ".css": "text/css"}
@@ -62,7 +62,13 @@ def studio_site(limits: Limits, first: Mapping[str, Any]) -> Starlette:
 
     @cache
     def laid_out() -> str:
-        return render("studio.html.jinja", first=json.dumps(first), modules=modules())
+        return render(
+            "studio.html.jinja",
+            first=json.dumps(first),
+            presets=json.dumps([list(each) for each in PRESETS]),
+            modules=modules(),
+            is_static=False,
+        )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -1,5 +1,9 @@
 // Questions to the server: JSON there and back. A newer question of a kind makes the older pointless.
 
+export const IS_STATIC = false;
+export const NOT_HERE = "";
+export const isRecorded = () => true;
+
 const PAGE = [...crypto.getRandomValues(new Uint8Array(12))]
   .map((byte) => byte.toString(16).padStart(2, "0")).join("");
 

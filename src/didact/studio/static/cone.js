@@ -1,6 +1,6 @@
 // The cone: demonstrations are added one by one, and what still fits shrinks.
 
-import { latest } from "./ask.js";
+import { IS_STATIC, latest } from "./ask.js";
 import { make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
 import { work } from "./work.js";
@@ -26,6 +26,7 @@ export function cone(panel, desk) {
       problem.textContent = "";
       told.textContent = `After ${n} of ${lesson.demonstrations.length}: ${answer.n_open} of ${answer.n_said} constraints are open.`;
       shown.show(answer);
+      if (IS_STATIC) view.querySelectorAll("select").forEach((select) => { select.disabled = true; });
       believer(mistaken, answer);
     } catch (error) {
       problem.textContent = error.message;

@@ -1,5 +1,6 @@
 // Examine: the shortest exam that decides alignment, for you or for a policy from a file.
 
+import { IS_STATIC } from "./ask.js";
 import { counted, make } from "./elements.js";
 import { work } from "./work.js";
 
@@ -16,6 +17,7 @@ export function examine(panel, desk) {
   panel.append(told, make("p", { className: "lead" }, "An exam with the fewest questions that decide whether somebody holds the same actions best as this world."),
     make("p", { className: "fields" }, make("label", { className: "field" }, "Questions", kind), begin,
       make("label", { className: "field" }, "Or audit a policy: a JSON list, one action for each state", policy)), status, sheet);
+  policy.disabled = IS_STATIC;
   let questions = [];
 
   const wish = () => ({ ...desk.subject(), ask: kind.value, settings: desk.settings() });

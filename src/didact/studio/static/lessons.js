@@ -1,5 +1,6 @@
 // The lesson: verdict, proof, demonstrations that play; the same modules as a lesson's own page.
 
+import { IS_STATIC } from "./ask.js";
 import { make, place } from "./elements.js";
 import { lesson } from "./lesson.js";
 import { work } from "./work.js";
@@ -15,6 +16,7 @@ export function lessons(panel, subject) {
   const scope = choice("Behaviour counts", { reachable: "where one can get", all: "everywhere" });
   const loss = choice("A learner may lose", { "0%": "nothing", "1%": "1 %", "5%": "5 %", "10%": "10 %", "20%": "20 %" });
   const horizon = make("input", { type: "text", inputmode: "numeric", maxlength: "4", placeholder: "any", onchange: update });
+  loss.select.disabled = horizon.disabled = IS_STATIC;
   settings.append(cost.label, scope.label, loss.label, make("label", { className: "field" }, "Longest demonstration", horizon));
   panel.append(verdict, badges, status, settings, parts);
   let asked = 0, answered = null;

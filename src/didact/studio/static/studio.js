@@ -1,6 +1,6 @@
 // The studio: a painted world on the left, what the library says about it on the right.
 
-import { ask, latest } from "./ask.js";
+import { IS_STATIC, NOT_HERE, ask, isRecorded, latest } from "./ask.js";
 import { asked } from "./asked.js";
 import { board } from "./board.js";
 import { cone } from "./cone.js";
@@ -20,13 +20,13 @@ import { teacher } from "./teacher.js";
 import { work } from "./work.js";
 
 const status = byId("status");
-let subject = decode(location.hash.slice(1)) ?? JSON.parse(document.body.dataset.first);
+let subject = named() ?? JSON.parse(document.body.dataset.first);
 let seen = null, looked = null, revision = 0, adds = true, stroke = null, teaching = null;
 const done = past(subject);
 
 const world = board(byId("board"), { touch, done: endStroke });
 const other = situation(world, { subject: () => subject, isSecret, open: openAsked, drawn: drawnOther });
-const kinds = grounds((painting, isDone) => change({ painting }, isDone, !isDone));
+const kinds = IS_STATIC ? null : grounds((painting, isDone) => change({ painting }, isDone, !isDone));
 const views = tabs(byId("tabs"), byId("panels"), showTools);
 const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
 const desk = {
@@ -38,9 +38,23 @@ for (const [name, words, view] of [
   ["asked", "Be asked", asked], ["exam", "Examine", examine], ["export", "Export", exports_],
 ]) {
   const panel = views.add(name, words, () => games[name].opened?.(), () => games[name].closed?.());
-  games[name] = view(panel, desk);
+  if (IS_STATIC && ["enough", "teacher", "asked"].includes(name)) {
+    panel.append(make("p", {}, NOT_HERE));
+    byId(`tab-${name}`).classList.add("away");
+    games[name] = {};
+  } else games[name] = view(panel, desk);
+}
+if (IS_STATIC) {
+  byId("tools").replaceWith(make("p", { id: "tools", className: "note" }, `The world cannot be changed here. ${NOT_HERE}`));
+  byId("open").disabled = true;
 }
 views.start();
+
+// The world that the link names, where the page can show it.
+function named() {
+  const found = decode(location.hash.slice(1));
+  return found && isRecorded(found) ? found : null;
+}
 
 function isPainted() { return "painting" in subject; }
 
@@ -71,7 +85,7 @@ function show(isSliding = false) {
   byId("undo").disabled = !done.canUndo();
   byId("redo").disabled = !done.canRedo();
   showTools(views.chosen());
-  byId("name").readOnly = !isPainted();
+  byId("name").readOnly = IS_STATIC || !isPainted();
   byId("situation").hidden = isPainted();
   world.walk(null);
   if (isPainted()) showPainting(isSliding);
@@ -90,11 +104,12 @@ function show(isSliding = false) {
 function showPainting(isSliding) {
   world.paintable(true);
   const painting = subject.painting;
-  for (const [id, value] of Object.entries({
+  for (const [id, value] of Object.entries(IS_STATIC ? { name: painting.name } : {
     name: painting.name, "n-rows": painting.rows.length, "n-columns": columnsOf(painting),
     slip: painting.slip, discount: painting.discount,
   })) if (document.activeElement !== byId(id) || !isSliding) byId(id).value = value;
-  kinds.show(painting, isSliding);
+  if (!IS_STATIC) kinds.show(painting, isSliding);
+  else painting.features.forEach(([, , colour], i) => document.body.style.setProperty(`--f${i}`, `var(--paint${colour})`));
   world.size(painting.rows.length, columnsOf(painting));
   describe();
 }
@@ -154,7 +169,7 @@ const stateOf = (cell) => (isPainted() ? freeCells().indexOf(cell) : other.state
 
 // A stroke: the first cell decides whether marks are set or taken away.
 function touch(cell, isFirst) {
-  if (!isPainted() || !canPaint(views.chosen())) return choose(cell, isFirst);
+  if (IS_STATIC || !isPainted() || !canPaint(views.chosen())) return choose(cell, isFirst);
   const brush = kinds.brush();
   if (isFirst) { stroke = subject.painting; adds = wouldAdd(stroke, cell, brush); }
   const next = painted(subject.painting, cell, brush, adds);
@@ -212,7 +227,7 @@ function draw(told) {
   showKey();
   const values = told.values.filter((value) => value !== null);
   const least = Math.min(...values), room = Math.max(...values) - least || 1;
-  const shaded = byId("shade").checked && !hidden;
+  const shaded = (byId("shade")?.checked ?? true) && !hidden;
   world.cells().forEach((cell, i) => {
     const value = told.values[i];
     cell.dataset.mark = "";
@@ -225,7 +240,7 @@ function draw(told) {
 }
 
 function field(id, apply) {
-  byId(id).addEventListener("change", (event) => {
+  byId(id)?.addEventListener("change", (event) => {
     const next = apply(subject.painting, event.target.value.trim());
     if (next) change({ painting: next });
     else show();
@@ -242,7 +257,7 @@ field("slip", (painting, text) => text && { ...painting, slip: text });
 field("discount", (painting, text) => text && { ...painting, discount: text });
 field("n-rows", (painting, text) => side(text) && resized(painting, side(text), columnsOf(painting)));
 field("n-columns", (painting, text) => side(text) && resized(painting, painting.rows.length, side(text)));
-byId("shade").addEventListener("change", () => { if (seen) draw(seen); });
+byId("shade")?.addEventListener("change", () => { if (seen) draw(seen); });
 
 function restore(state) {
   if (!state) return;
@@ -267,14 +282,14 @@ document.addEventListener("keydown", (event) => {
 
 // A link whose end names no world, cut off or changed by hand: the page says so and shows another.
 function checkLink() {
-  const isBad = location.hash.length > 1 && !decode(location.hash.slice(1));
-  byId("link-problem").textContent = isBad ? "This link names no world: it is cut off or changed. The world below is another one." : "";
+  const isBad = location.hash.length > 1 && !named();
+  byId("link-problem").textContent = isBad ? `This link names no world${IS_STATIC ? " of this site" : ": it is cut off or changed"}. The world below is another one.` : "";
 }
 
 addEventListener("hashchange", () => {
-  const named = decode(location.hash.slice(1));
+  const found = named();
   checkLink();
-  if (named && JSON.stringify(named) !== JSON.stringify(subject)) change(named);
+  if (found && JSON.stringify(found) !== JSON.stringify(subject)) change(found);
 });
 
 byId("link").addEventListener("click", async (event) => {
@@ -282,7 +297,7 @@ byId("link").addEventListener("click", async (event) => {
   const button = event.currentTarget;
   try {
     await navigator.clipboard.writeText(location.href);
-    button.textContent = "Copied";
+    button.textContent = IS_STATIC ? "Copied" : "Copied: for this machine, while the studio runs";
   } catch {
     button.textContent = "It is in the address bar";
   }
