@@ -204,7 +204,7 @@ def _check_items(bec: EquivalenceClass, items: Sequence[Item]) -> Verdict:
     require_shown_in_scope(bec, right)
     found = judge_items(bec, items, right)
     wrong_ones = {wrong.item for wrong in found.wrong}
-    said = [x for i, x in enumerate(items) if i not in {*numbers, *wrong_ones}]
+    feedback = [x for i, x in enumerate(items) if i not in {*numbers, *wrong_ones}]
     missing = found.open_rows[0] if found.open_rows else None
     return Verdict(
         teaches=missing is None and not wrong and not found.wrong,
@@ -216,7 +216,7 @@ def _check_items(bec: EquivalenceClass, items: Sequence[Item]) -> Verdict:
         closed=False,
         n_open=len(found.open_rows),
         **_told_of(bec, missing),
-        proof=mixed_proof(bec, [*right, *said], found.witness),
+        proof=mixed_proof(bec, [*right, *feedback], found.witness),
         wrong_items=found.wrong,
         hardest=found.hardest,
     )

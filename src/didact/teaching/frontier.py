@@ -21,7 +21,7 @@ from didact.random import stream
 from didact.teaching.build import TeachSettings
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Lesson
 from didact.teaching.loss.cells import affordable_cells
-from didact.teaching.loss.good_enough import Pool, as_goal, read_loss
+from didact.teaching.loss.good_enough import SharedFindings, as_goal, read_loss
 from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.loss.space import weight_space
@@ -186,7 +186,9 @@ class _Lessons:
     learner: str
     deadline: float
     progress: Callable[[str], None] | None = None
-    pool: Pool = field(default_factory=lambda: Pool(most_cells=FIRST_CELLS, refuses=False))
+    shared: SharedFindings = field(
+        default_factory=lambda: SharedFindings(most_cells=FIRST_CELLS, refuses=False)
+    )
 
     def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
         """A lesson for each bound; visits that are long are made last, the tightest bounds first.
@@ -195,14 +197,14 @@ class _Lessons:
         policies can be enumerated, that comes first.
         """
         if self.learner != "half-spaces":
-            self.pool.cells = affordable_cells(weight_space(self.bec))
-        if self.pool.cells is not None:
+            self.shared.cells = affordable_cells(weight_space(self.bec))
+        if self.shared.cells is not None:
             now = time.monotonic()
-            self.pool.cells.finish(now + ENUMERATING * (self.deadline - now))
+            self.shared.cells.finish(now + ENUMERATING * (self.deadline - now))
         lessons = [
             self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
         ]
-        self.pool.most_cells = math.inf
+        self.shared.most_cells = math.inf
         tightest = sorted(range(len(losses)), key=lambda number: lessons[number].loss_bound or 0.0)
         for number in tightest:
             if _is_open(lessons[number]) and time.monotonic() < self.deadline:
@@ -214,10 +216,10 @@ class _Lessons:
         if self.progress is not None:
             self.progress(str(loss))
         left = share * max(self.deadline - time.monotonic(), 0.1)
-        goal = as_goal(loss, self.learner, self.settings.teacher, self.pool)
+        goal = as_goal(loss, self.learner, self.settings.teacher, self.shared)
         settings = replace(self.settings, learners=goal.learners)
         lesson = lesson_within(self.task, goal, settings, self.bec, left)
-        self.pool.witnesses += () if lesson.within is None else lesson.within.witnesses
+        self.shared.witnesses += () if lesson.within is None else lesson.within.witnesses
         return lesson
 
 

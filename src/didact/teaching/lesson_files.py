@@ -111,9 +111,9 @@ def _require_consistent(document: Mapping[str, Any], lesson: Lesson, *, is_mixed
         raise InvalidFile("a file has items where its settings name kinds of feedback, and only so")
     counts = {"n_demonstrations": len(lesson.demonstrations), "n_pairs": lesson.n_pairs}
     for name, own in counts.items():
-        said = document[name]
-        if not is_whole(said) or said != own:
-            raise InvalidFile(f"{name} must be {own}, as many as it shows; it is {shown(said)}")
+        given = document[name]
+        if not is_whole(given) or given != own:
+            raise InvalidFile(f"{name} must be {own}, as many as it shows; it is {shown(given)}")
     for name in ("words", "gains") if is_mixed else ():
         n, own = len(getattr(lesson, name)), len(lesson.items)
         if n != own:

@@ -439,17 +439,17 @@ def _picked_segments(
     if problem.covered_by(picked) == problem.elements.everything:
         return picked, []
     offsets, members = problem.stated
-    says = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
-    stated = set().union(*(says[number] for number in picked))
-    open_rows = set().union(*says)
+    rows_of = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
+    stated = set().union(*(rows_of[number] for number in picked))
+    open_rows = set().union(*rows_of)
     while True:
         open_rows = _not_following(problem, stated, open_rows)
-        adding = [number for number in range(len(says)) if says[number] & open_rows]
+        adding = [number for number in range(len(rows_of)) if rows_of[number] & open_rows]
         if not adding or len(picked) == problem.budget:
             return picked, adding
-        best = max(adding, key=lambda n: (len(says[n] & open_rows) / problem.costs[n], -n))
+        best = max(adding, key=lambda n: (len(rows_of[n] & open_rows) / problem.costs[n], -n))
         picked.append(best)
-        stated |= says[best]
+        stated |= rows_of[best]
 
 
 def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:

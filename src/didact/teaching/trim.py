@@ -56,11 +56,11 @@ class Needs:
 
     def coverage_of(self, line: Sequence[int]) -> int:
         """All elements that a demonstration states, as the bits of an integer."""
-        said, coverage = 0, self.coverage
+        stated, coverage = 0, self.coverage
         for pair in line:
             if pair in coverage:
-                said |= coverage[pair]
-        return said
+                stated |= coverage[pair]
+        return stated
 
 
 def needs_of(elements: Elements) -> Needs:
@@ -71,7 +71,7 @@ def needs_of(elements: Elements) -> Needs:
 def needs_of_pairs(lines: Sequence[Sequence[int]]) -> Needs:
     """That every pair is shown."""
     pairs = dict.fromkeys(chain.from_iterable(lines))
-    return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda said: said)
+    return Needs({pair: 1 << bit for bit, pair in enumerate(pairs)}, lambda stated: stated)
 
 
 def needs_of_cone(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Needs:
@@ -92,7 +92,7 @@ def needs_of_cone(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Need
     equalities = numbers[found.facet_of == IS_EQUALITY]
     element[equalities] = len(found.facets) + np.arange(len(equalities))
     kept = Elements(bec, element, len(found.facets) + len(equalities))
-    return replace(needs_of(kept), closure=lambda said: said)
+    return replace(needs_of(kept), closure=lambda stated: stated)
 
 
 def window(
@@ -104,17 +104,17 @@ def window(
     """
     if not wanted & ~coverage.get(line[0], 0):
         return slice(0, 1)
-    said_at = [(at, coverage[pair]) for at, pair in enumerate(line) if pair in coverage]
-    useful = [(at, said & wanted) for at, said in said_at if said & wanted]
+    stated_at = [(at, coverage[pair]) for at, pair in enumerate(line) if pair in coverage]
+    useful = [(at, stated & wanted) for at, stated in stated_at if stated & wanted]
     best = slice(0, len(line))
     for i, (at, _) in enumerate(useful):
         begin = at
         while begin and begin not in begins:
             begin -= 1
-        said = 0
+        stated = 0
         for end, more in useful[i:]:
-            said |= more
-            if said == wanted:
+            stated |= more
+            if stated == wanted:
                 if end + 1 - begin < best.stop - best.start:
                     best = slice(begin, end + 1)
                 break
@@ -260,10 +260,10 @@ def with_beginnings(elements: Elements, candidates: Candidates, *, all_pairs: bo
     for row in candidates.pairs:
         line = row[row >= 0].tolist()
         own = needs_of_pairs([line]).coverage if all_pairs else coverage
-        said, ends = 0, []
+        stated, ends = 0, []
         for at, pair in enumerate(line):
-            if own.get(pair, 0) & ~said:
-                said |= own[pair]
+            if own.get(pair, 0) & ~stated:
+                stated |= own[pair]
                 ends.append(at + 1)
         lines.update(dict.fromkeys(tuple(line[:end]) for end in ends or [len(line)]))
     found = Candidates.of(

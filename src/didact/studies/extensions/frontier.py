@@ -33,7 +33,7 @@ from didact.studies.summary import (
 from didact.teaching.covers.candidates import offers_of, starts_of
 from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
 from didact.teaching.lesson import ENUMERATED
-from didact.teaching.loss.good_enough import Goal, Pool, good_enough
+from didact.teaching.loss.good_enough import Goal, SharedFindings, good_enough
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import Cuts, boundary_rounds
 from didact.teaching.loss.space import WeightSpace, weight_space
@@ -96,8 +96,8 @@ def _sizes(
     sizes: dict[str, Any] = {}
     witnesses: Any = ()
     for loss in sorted(settings.losses, reverse=True):
-        pool = Pool(witnesses, most_cells=settings.cells)
-        goal = Goal(loss, loss, True, ("half-spaces",), False, pool)
+        shared = SharedFindings(witnesses, most_cells=settings.cells)
+        goal = Goal(loss, loss, True, ("half-spaces",), False, shared)
         numbers, found = good_enough(problem, space, goal, time_limit=math.inf, rng=rng)
         witnesses = found.witnesses
         cuts = Cuts(problem, space, loss * space.spread)

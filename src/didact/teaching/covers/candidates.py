@@ -228,7 +228,8 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     """Follow `step` from all starts until the end of the episode or the limit of each."""
     states, active = starts, np.arange(starts.size)
     columns: list[Indices] = []
-    soonest = 0 if mdp.terminal.any() else int(limits.min(initial=MAX_PAIRS))
+    # Where nothing ends no walk can stop before the least limit: nothing is tested until then.
+    least = 0 if mdp.terminal.any() else int(limits.min(initial=MAX_PAIRS))
     while active.size:
         _require_room(starts.size, len(columns) + 1)
         pairs, states = step(states)
@@ -237,7 +238,7 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
         else:
             columns.append(np.full(starts.size, -1, dtype=np.int64))
             columns[-1][active] = pairs
-        if len(columns) < soonest:
+        if len(columns) < least:
             continue
         goes_on = ~mdp.terminal[states] & (limits[active] > len(columns))
         if not goes_on.all():

@@ -68,10 +68,10 @@ class Elements:
     @cached_property
     def coverage_of_pair(self) -> Mapping[int, int]:
         """For each pair s*A + a that states any element, which: the bits of an integer."""
-        said: dict[int, int] = {}
+        coverage: dict[int, int] = {}
         for pair, bit in zip(*(part.tolist() for part in self.stating_pairs), strict=True):
-            said[pair] = said.get(pair, 0) | 1 << bit
-        return said
+            coverage[pair] = coverage.get(pair, 0) | 1 << bit
+        return coverage
 
     def masks_of(self, pairs: Indices) -> dict[int, int]:
         """What each line of pairs s*A + a states, by its number; lines end with -1 where short.

@@ -60,7 +60,7 @@ TIME_LIMIT = 60.0
 
 
 @dataclass
-class Pool:
+class SharedFindings:
     """What other bounds on the loss met, of the same candidates.
 
     witnesses: rewards that lose more than some of them. plans: those checked in exact numbers.
@@ -80,7 +80,7 @@ class Goal(NamedTuple):
     """A loss, of return or as a share of the spread, and the learners that must keep to it.
 
     given: the loss as people say it. greedy: whether candidates are picked greedily instead of the
-    cheapest. pool: what other bounds met.
+    cheapest. shared: what other bounds met.
     """
 
     given: Any
@@ -88,7 +88,7 @@ class Goal(NamedTuple):
     is_share: bool
     learners: tuple[str, ...]
     greedy: bool
-    pool: Pool
+    shared: SharedFindings
 
     @property
     def learner(self) -> str:
@@ -100,14 +100,14 @@ class Goal(NamedTuple):
         return self.amount * (space.spread if self.is_share else 1.0)
 
 
-def as_goal(loss: Any, learner: str, teacher: str, pool: Pool | None = None) -> Goal:
-    """The goal that was asked for, checked; pool: what other bounds of the same candidates met."""
+def as_goal(loss: Any, learner: str, teacher: str, shared: SharedFindings | None = None) -> Goal:
+    """The goal that was asked for, checked; shared: what other bounds met of its candidates."""
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
     chosen = choice(learner, "learner", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
     amount, is_share = read_loss(loss)
-    return Goal(loss, amount, is_share, learners, teacher == "scot", pool or Pool())
+    return Goal(loss, amount, is_share, learners, teacher == "scot", shared or SharedFindings())
 
 
 def read_loss(loss: Any) -> tuple[float, bool]:
@@ -129,8 +129,8 @@ def cheapest_within(
 ) -> tuple[tuple[int, ...], Within]:
     """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
     space = weight_space(problem.bec, shares=goal.is_share)
-    if "planner" in goal.learners and goal.pool.cells is None:
-        goal.pool.cells = affordable_cells(space)
+    if "planner" in goal.learners and goal.shared.cells is None:
+        goal.shared.cells = affordable_cells(space)
     limit = TIME_LIMIT if time_limit is None else time_limit
     numbers, within = good_enough(problem, space, goal, time_limit=limit, rng=rng)
     if problem.budget is None or len(numbers) <= problem.budget:
@@ -147,9 +147,9 @@ def good_enough(
     """
     deadline, learners = time.monotonic() + time_limit, goal.learners
     half = deadline - 0.5 * time_limit
-    cuts = Cuts(problem, space, goal.bound(space), plans=goal.pool.plans)
+    cuts = Cuts(problem, space, goal.bound(space), plans=goal.shared.plans)
     cuts.witnesses = [
-        w for w in goal.pool.witnesses if w.loss > cuts.limit and w.learner in learners
+        w for w in goal.shared.witnesses if w.loss > cuts.limit and w.learner in learners
     ]
     is_last = goal.greedy
     while True:
@@ -162,7 +162,7 @@ def good_enough(
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
         if not found:
             found, outcome = _visited(cuts, region, chosen, statuses, goal, (half, deadline))
-        is_stuck = _is_stuck(cuts, refuses=goal.pool.refuses)
+        is_stuck = _is_stuck(cuts, refuses=goal.shared.refuses)
         if not found or is_stuck or time.monotonic() > deadline:
             if EXCEEDED not in statuses.values():
                 return _result(cuts, chosen, statuses, outcome)
@@ -183,10 +183,10 @@ def _visited(
     It writes into the statuses. Returns how many cuts were added, and what visiting C(D) found.
     deadlines: of enumerating all policy cells, and of the cells of C(D).
     """
-    found, outcome, cells = 0, None, goal.pool.cells
+    found, outcome, cells = 0, None, goal.shared.cells
     if "half-spaces" in goal.learners:
         tell = counting("bounds of loss: {} cells visited, {} open")
-        limits = {"deadline": deadlines[1], "most_cells": goal.pool.most_cells}
+        limits = {"deadline": deadlines[1], "most_cells": goal.shared.most_cells}
         outcome = worst_cell(region, cuts.limit, progress=tell, **limits)
         if outcome.worst is not None and outcome.worst.loss > cuts.limit:
             statuses["half-spaces"] = EXCEEDED
@@ -389,7 +389,7 @@ def planners_keep_to(
 
     Looked up among all policy cells where they were enumerated, else as far as a search finds.
     """
-    space, cells = weight_space(bec, shares=goal.is_share), goal.pool.cells
+    space, cells = weight_space(bec, shares=goal.is_share), goal.shared.cells
     shown = shown_pairs(bec.parts, demonstrations)
     if cells is not None and cells.is_finished:
         return cells.worst(shown, within.limit).loss <= within.limit

@@ -384,7 +384,7 @@ ALIKE = 1e-9
 
 
 @dataclass
-class _Pool:
+class _DrawnRewards:
     """Rewards drawn so far: their losses (n,), and which demonstrations exclude them (n, m)."""
 
     space: WeightSpace
@@ -429,20 +429,21 @@ def order_by_loss(
         bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, [shown]))]
         for shown in demonstrations
     ]
-    pool, left, last = _Pool(space, rows, rng), list(range(len(demonstrations))), []
+    drawn_rewards = _DrawnRewards(space, rows, rng)
+    left, last = list(range(len(demonstrations))), []
     while len(left) > 1:
-        chosen = _least_missed(pool, left)
+        chosen = _least_missed(drawn_rewards, left)
         last.append(chosen)
         left.remove(chosen)
     return (*left, *reversed(last))
 
 
-def _least_missed(pool: _Pool, left: Sequence[int]) -> int:
+def _least_missed(drawn_rewards: _DrawnRewards, left: Sequence[int]) -> int:
     """The one without which the others lose least, after a search that finds nothing worse."""
     while True:
         without = {number: [n for n in left if n != number] for number in left}
-        losses = {number: pool.largest(rest) for number, rest in without.items()}
-        enough = min(losses.values()) + ALIKE * pool.space.spread
+        losses = {number: drawn_rewards.largest(rest) for number, rest in without.items()}
+        enough = min(losses.values()) + ALIKE * drawn_rewards.space.spread
         chosen = max(number for number, loss in losses.items() if loss <= enough)
-        if not pool.search(without[chosen]):
+        if not drawn_rewards.search(without[chosen]):
             return chosen
