@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,10 @@ from didact.auditing.loss import (
     loss_bound,
 )
 from didact.auditing.questions import Ask, cost_of, place_words
+from didact.auditing.simulators import SimulatorAudit, audit_simulator
 from didact.bec.classes import EquivalenceClass, Mask, Part, class_of
 from didact.bec.halfspaces import Scope, scope_states
+from didact.bec.observed.result import Observed
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
@@ -73,6 +75,7 @@ LEVEL = 0.95
 """Of the interval of a share of draws."""
 
 
+@overload
 def audit(
     task: Task | Family,
     agent: Any,
@@ -85,10 +88,35 @@ def audit(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     bec: EquivalenceClass | None = None,
-) -> Audit:
+) -> Audit: ...
+
+
+@overload
+def audit(
+    task: Any, agent: Any, *, features: Any = None, weights: Any = None, loss: Any = None
+) -> SimulatorAudit: ...
+
+
+def audit(
+    task: Any,
+    agent: Any,
+    *,
+    within: Any = 0,
+    loss: Any = None,
+    loss_time: float | None = None,
+    exam: Exam | None = None,
+    ask: Ask = "comparisons",
+    scope: Scope = "reachable",
+    arithmetic: Arithmetic = "auto",
+    bec: EquivalenceClass | None = None,
+    features: Any = None,
+    weights: Any = None,
+) -> Audit | SimulatorAudit:
     """Whether an agent is aligned with the task: 'pass', 'fail' with a costly situation, or open.
 
     task: what the agent should want: a task, or a family, which takes weights and answers only.
+        An environment, as for `observe` and with its features, or what `observe` saw of another
+        agent, has a statistical audit of single actions, with the returns of episodes.
     agent: weights (k,), planned and compared in every state that counts; a policy as actions (S,)
         or probabilities (S, A), or a function of a state or an object with `predict`, followed
         along what it does from the start on; a Belief, of whose draws a share acts rightly; the
@@ -99,14 +127,18 @@ def audit(
     loss: judge what the agent loses from the start instead: a number of return, or a text such as
         '1%', of V* less V of the uniformly random policy. Answers pass when no policy that is
         optimal for a reward that answers so loses more, and fail when every one does; nothing that
-        is only searched passes.
+        is only searched passes. In an environment a number: the return above which an action
+        counts as a mistake; by default a twentieth of what an action makes a difference.
     loss_time: seconds to visit the classes of policies that fit answers, 20 by default.
     exam: that the answers are to; by default `exam(task, ask=ask)`.
     ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     bec: the class, when it is at hand; it then decides scope and arithmetic.
+    features, weights: of the reward in an environment, as for `observe`.
     """
+    if _is_simulator(task, features):
+        return audit_simulator(task, agent, features, weights, loss)
     task = named_world(task)
     cost = _as_cost(within)
     if loss is not None and cost:
@@ -121,9 +153,7 @@ def audit(
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     if is_path:
         asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
-        if loss is None:
-            return asked.grade(read_answers(agent))
-        return graded_by_loss(asked, read_answers(agent), bec, loss, loss_time)
+        return _graded(asked, agent, bec, loss, loss_time)
     bound = None if loss is None else loss_bound(bec, loss)
     if _is_weights(agent, bec.parts[0].task.mdp):
         return _judged(audit_weights(bec, agent), agent, bound)
@@ -159,6 +189,21 @@ def _audit_acting(
 
 def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
     return found if bound is None else judged_by_loss(found, policy, bound)
+
+
+def _is_simulator(task: Any, features: Any) -> bool:
+    """Whether this is an environment, or what was seen in one, and no task."""
+    is_stepped = callable(getattr(task, "step", None))
+    return isinstance(task, Observed) or features is not None or is_stepped
+
+
+def _graded(
+    asked: Exam, path: Any, bec: EquivalenceClass, loss: Any, loss_time: float | None
+) -> Audit:
+    """Answers in a file, by what they hold best or by what they may lose."""
+    if loss is None:
+        return asked.grade(read_answers(path))
+    return graded_by_loss(asked, read_answers(path), bec, loss, loss_time)
 
 
 def _as_cost(within: Any) -> Fraction:
