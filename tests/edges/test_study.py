@@ -340,7 +340,7 @@ def test_a_whole_study_from_init_to_its_analysis(browser, didact, in_own_folder)
     told = didact("study", "preregister", "s.sqlite", "--out", "plan", "-n", "12")
     assert told.code == 0, told
     plan = Path("plan/preregistration.md").read_text(encoding="utf-8")
-    assert "| in each condition | power |" in plan
+    assert "| in each condition | power of one test |" in plan
     records = Records("s.sqlite")
     design = records.design
     records.close()

@@ -17,6 +17,8 @@ def test_power_is_the_share_of_studies_that_see_the_difference(spread, x, n):
     a, b = rng.normal(x, spread, (4000, n)), rng.normal(0, spread, (4000, n))
     seen = np.mean(ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
     assert power(spread, x, n) == pytest.approx(seen, abs=0.03)
+    strict = np.mean(ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05 / 3)
+    assert power(spread, x, n, 3) == pytest.approx(strict, abs=0.07)
 
 
 def test_the_draft_names_what_a_board_asks_for():

@@ -73,6 +73,7 @@ CODE = re.compile(r"[A-Za-z0-9_-]{0,40}")
 """A completion code."""
 RETEST = 2
 """Questions after each demonstration of the closed loop."""
+RETEST_WORDS = f" ({RETEST} of them for each round of the closed loop)"
 N_TUTORIAL = 2
 """Questions of the tutorial; `answers` has their words."""
 N_ATTENTION = 5
@@ -377,8 +378,9 @@ def design_study(
     drawn = drawn_places(free, n_wanted, seed, "questions")
     if len(drawn) < n_wanted:
         raise Unsupported(
-            f"{counted(n_wanted, 'question')} need as many states that no condition shows; "
-            f"there are {len(free)}. Take a larger world, fewer questions or fewer conditions"
+            f"{counted(n_wanted, 'question')}{RETEST_WORDS if n_rounds else ''} need as many "
+            f"states that no condition shows; there are {len(free)}. Take a larger world, fewer "
+            "questions or fewer conditions"
         )
     test, left = drawn[:n_questions], drawn[n_questions:]
     rest = [place for place in right if place not in drawn and place[0] not in apart]

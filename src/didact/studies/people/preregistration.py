@@ -44,16 +44,18 @@ def preregistration(found: SimulatedStudy) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def power(spread: float, x: float, n: int) -> float:
+def power(spread: float, x: float, n: int, tests: int = 1) -> float:
     """The chance of n participants in each of two groups to see a difference x (two-sided 5%).
 
-    spread: the standard deviation of scores. The normal approximation, as in `results.needed`.
+    spread: the standard deviation of scores. tests: of how many the level is shared (Bonferroni, a
+    lower bound of the power under Holm's correction). The normal approximation, as in
+    `results.needed`.
     """
     from scipy.stats import norm
 
     if spread <= 0:
         return 1.0
-    shift, critical = x / (spread * math.sqrt(2 / n)), norm.ppf((1 + LEVEL) / 2)
+    shift, critical = x / (spread * math.sqrt(2 / n)), norm.isf((1 - LEVEL) / (2 * tests))
     return float(norm.sf(critical - shift) + norm.cdf(-critical - shift))
 
 
@@ -111,8 +113,14 @@ def _sample(found: SimulatedStudy) -> Iterator[str]:
         f"it, a power of 80% takes {told} (normal approximation, two-sided 5%, before Holm's "
         "correction). Learners are not people: a pilot should replace this standard deviation."
     )
-    rows = "\n".join(f"| {n} | {power(found.spread, x, n):.3f} |" for n in GROUP_SIZES)
-    yield f"| in each condition | power |\n| --- | --- |\n{rows}"
+    rows = "\n".join(
+        f"| {n} | {power(found.spread, x, n):.3f} | {power(found.spread, x, n, groups - 1):.3f} |"
+        for n in GROUP_SIZES
+    )
+    yield (
+        "| in each condition | power of one test | with Holm's correction, at least |\n"
+        f"| --- | --- | --- |\n{rows}"
+    )
     yield "Planned: [number] in each condition; stopping rule: [none]."
 
 
