@@ -54,7 +54,9 @@ export function sphere(canvas) {
       pen.moveTo(canvas.width / 2, canvas.height / 2);
       pen.lineTo(end.x, end.y);
       pen.stroke();
-      pen.fillText(name.slice(0, 14), Math.min(end.x, canvas.width - 60 * size), end.y);
+      const words = name.slice(0, 20), wide = pen.measureText(words).width;
+      const within = (value, least, most) => Math.max(least, Math.min(value, most));
+      pen.fillText(words, within(end.x, 4, canvas.width - wide - 4), within(end.y, 13 * size, canvas.height - 4 * size));
     });
     const length = Math.hypot(...shown.weights) || 1;
     const star = at(shown.weights.map((weight) => weight / length));
@@ -84,8 +86,18 @@ export function sphere(canvas) {
     event.preventDefault();
   });
 
+  // What the picture means, below it.
+  function explain() {
+    if (canvas.nextElementSibling?.className === "key sphere-key") return;
+    const key = document.createElement("p");
+    key.className = "key sphere-key";
+    key.textContent = "Every direction is a reward of the three weights. Coloured dots: rewards that still fit; faint dots: rewards that are ruled out; the large dot: the true reward. Drag it or press arrow keys to turn it.";
+    canvas.after(key);
+  }
+
   function show(rewards) {
     shown = rewards;
+    explain();
     lit = them.map((direction) => fits(rewards.normals, direction));
     const share = lit.filter(Boolean).length / lit.length;
     canvas.setAttribute("aria-label", `Sphere of rewards of ${rewards.names.join(", ")}: about ${(100 * share).toFixed(1)} % of all directions fit. Arrow keys turn it.`);
