@@ -77,7 +77,7 @@ def test_all_of_it_is_there_without_a_request(browser, site, address, way, viewp
             assert broken_rules(page) == []
             assert page.evaluate(CUT_OFF) == []
         page.click("#tab-lesson")
-    assert page.locator("button#open").is_disabled()
+    assert page.locator("#open-world").is_disabled()
     assert [url for url in requests if not url.startswith(("data:", "blob:"))] == []
     assert troubles == []
     context.close()

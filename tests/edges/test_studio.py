@@ -170,7 +170,7 @@ def test_taxi_has_a_board_to_choose_on(traveller):
 
 def test_what_was_given_last_is_opened(traveller, tmp_path):
     (tmp_path / "bad.json").write_text("no JSON")
-    traveller.click("#open")
+    traveller.click("#open-world")
     traveller.set_input_files("#open-file", tmp_path / "bad.json")
     traveller.click("#open-go")
     traveller.wait_for_selector("#open-problem:not(:empty)")
@@ -331,7 +331,7 @@ def world_on_board(page) -> str:
     ],
 )
 def test_other_worlds_are_opened(traveller, name, parameters, verdict):
-    traveller.click("#open")
+    traveller.click("#open-world")
     traveller.fill("#open-name", name)
     traveller.fill("#open-parameters", parameters)
     traveller.click("#open-go")
@@ -342,7 +342,7 @@ def test_other_worlds_are_opened(traveller, name, parameters, verdict):
 
 
 def test_three_weights_are_a_sphere_that_turns(traveller):
-    traveller.click("#open")
+    traveller.click("#open-world")
     traveller.fill("#open-name", "random-grid")
     traveller.fill("#open-parameters", "size=4 n_features=3 seed=3")
     traveller.click("#open-go")
@@ -358,7 +358,7 @@ def test_three_weights_are_a_sphere_that_turns(traveller):
 
 
 def test_files_and_nonsense(traveller, tmp_path):
-    traveller.click("#open")
+    traveller.click("#open-world")
     traveller.fill("#open-name", "/etc/passwd")
     traveller.click("#open-go")
     traveller.wait_for_selector("#open-problem:not(:empty)")
@@ -401,7 +401,7 @@ def test_an_interrupt_ends_it_without_a_word(browser):
 def test_long_work_tells_its_stage_and_is_cancelled_by_the_keyboard(browser, link):
     with visit(browser, link) as page:
         shown = page.locator("#panel-lesson .verdict").inner_text()
-        page.click("#open")
+        page.click("#open-world")
         page.fill("#open-parameters", "size=16 n_features=20 slip=1/10")
         page.click("#open-go")
         cancel = page.locator("#panel-lesson .work .cancel")

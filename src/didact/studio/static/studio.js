@@ -46,7 +46,7 @@ for (const [name, words, view] of [
 }
 if (IS_STATIC) {
   byId("tools").replaceWith(make("p", { id: "tools", className: "note" }, `The world cannot be changed here. ${NOT_HERE}`));
-  byId("open").disabled = true;
+  byId("open-world").disabled = true;
 }
 views.start();
 
@@ -305,7 +305,7 @@ byId("link").addEventListener("click", async (event) => {
 });
 
 const dialog = byId("open-dialog");
-byId("open").addEventListener("click", () => { byId("open-problem").textContent = ""; byId("open-file").value = ""; dialog.showModal(); });
+byId("open-world").addEventListener("click", () => { byId("open-problem").textContent = ""; byId("open-file").value = ""; dialog.showModal(); });
 byId("open-go").addEventListener("click", openWished);
 // What was given last wins: a name that is typed takes the file back.
 for (const id of ["open-name", "open-parameters"]) byId(id).addEventListener("input", () => { byId("open-file").value = ""; });
