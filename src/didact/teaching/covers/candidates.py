@@ -231,7 +231,11 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     # Where nothing ends no walk can stop before the least limit: nothing is tested until then.
     least = 0 if mdp.terminal.any() else int(limits.min(initial=MAX_PAIRS))
     while active.size:
-        _require_room(starts.size, len(columns) + 1)
+        if starts.size * (len(columns) + 1) > MAX_PAIRS:
+            raise InvalidParameter(
+                f"demonstrations from {starts.size} starts hold more than {MAX_PAIRS} pairs; "
+                "give a shorter horizon or fewer starts"
+            )
         pairs, states = step(states)
         if active.size == starts.size:
             columns.append(pairs)
@@ -244,14 +248,6 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
         if not goes_on.all():
             active, states = active[goes_on], states[goes_on]
     return np.stack(columns, axis=1)
-
-
-def _require_room(n_starts: int, n_steps: int) -> None:
-    if n_steps * n_starts > MAX_PAIRS:
-        raise InvalidParameter(
-            f"demonstrations from {n_starts} starts hold more than {MAX_PAIRS} pairs; "
-            "give a shorter horizon or fewer starts"
-        )
 
 
 def _distinct(rows: Indices) -> Indices:

@@ -166,7 +166,7 @@ def good_enough(
         if not found or is_stuck or time.monotonic() > deadline:
             if EXCEEDED not in statuses.values():
                 return _result(cuts, chosen, statuses, outcome)
-            return _complete(cuts, learners, rng) or _widest(cuts, learners, rng)
+            return _most_covering(cuts, learners, rng)
         is_last = goal.greedy
 
 
@@ -224,36 +224,27 @@ def _is_stuck(cuts: Cuts, *, refuses: bool) -> bool:
     return True
 
 
-def _complete(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen | None:
-    """Where nothing cheaper is known to do: a complete lesson, half-space learners lose nothing.
+def _most_covering(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen:
+    """Where nothing cheaper is known to do: what covers most; a search says what planners lose.
 
-    All candidates, where learners that plan lose too much otherwise and these are closed. None
-    where the candidates have no complete lesson.
+    After a complete lesson half-space learners lose nothing, nor do planners where it is closed.
+    All candidates, where planners lose too much after it and these are closed.
     """
-    problem = cuts.problem
-    chosen = tuple(sorted(greedy_picks(problem)))
-    if problem.covered_by(chosen) != problem.elements.everything or problem.bec.n_close_calls:
-        return None
-    statuses = {"half-spaces": ENUMERATED} if "half-spaces" in learners else {}
-    everything = tuple(range(len(problem.candidates)))
-    if "planner" in learners:
-        statuses["planner"] = ENUMERATED
-        if not _is_closed(problem, cuts.space, chosen):
-            is_worse = _loses_more(cuts, chosen, "planner", rng)
-            statuses["planner"] = EXCEEDED if is_worse else TESTED
-            if is_worse and _is_closed(problem, cuts.space, everything):
-                chosen, statuses["planner"] = everything, ENUMERATED
-    return _result(cuts, chosen, statuses, VisitedCells(None, True, 0, 0))
-
-
-def _widest(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator) -> Chosen:
-    """Where there is no complete lesson: what covers most; a search says whether that is enough."""
-    chosen = tuple(sorted(greedy_picks(cuts.problem)))
-    statuses = {
-        learner: EXCEEDED if _loses_more(cuts, chosen, learner, rng) else TESTED
-        for learner in learners
-    }
-    return _result(cuts, chosen, statuses, None)
+    problem, statuses = cuts.problem, {}
+    chosen, everything = greedy_picks(problem), tuple(range(len(problem.candidates)))
+    chosen = tuple(sorted(chosen))
+    is_complete = problem.covered_by(chosen) == problem.elements.everything
+    is_complete &= not problem.bec.n_close_calls
+    for learner in learners:
+        if is_complete and (learner == "half-spaces" or _is_closed(problem, cuts.space, chosen)):
+            statuses[learner] = ENUMERATED
+        else:
+            statuses[learner] = EXCEEDED if _loses_more(cuts, chosen, learner, rng) else TESTED
+    is_worse = is_complete and statuses.get("planner") == EXCEEDED
+    if is_worse and _is_closed(problem, cuts.space, everything):
+        chosen, statuses["planner"] = everything, ENUMERATED
+    outcome = VisitedCells(None, True, 0, 0) if is_complete else None
+    return _result(cuts, chosen, statuses, outcome)
 
 
 def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.Generator) -> bool:
