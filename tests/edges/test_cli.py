@@ -41,13 +41,15 @@ def written(tmp_path, content) -> str:
 
 
 def test_worlds_lists_every_world_with_its_parameters(didact):
-    answer = didact("worlds")
+    answer = didact("worlds", "--details")
     assert (answer.code, answer.err) == (0, "")
     for name, info in worlds().items():
-        assert f"\n{name}\n    {info.summary}\n" in "\n" + answer.out
+        assert f"\n{name}: " in "\n" + answer.out
+        assert f"{name}: {info.summary}" in answer.told
+        assert f"{name}: {info.summary}" in didact("worlds").told
         for parameter in info.parameters:
             assert f"{parameter}=" in answer.out
-    assert "weights=-1,-10, discount=0.9, terminal=once" in answer.out
+    assert "weights=-1,-10, discount=0.9, terminal=once" in answer.told
     assert "rows=required" in answer.out
     assert "object at 0x" not in answer.out
 

@@ -38,11 +38,13 @@ def test_a_run_is_a_line_and_a_table(didact):
     assert re.fullmatch(
         r"random-grid 4x4, seed 3: 2 questions by max-var: policy loss \S+ -> \S+, "
         r"wrong actions \d+% -> \d+%\. All questions are asked\.",
-        lines[0],
+        " ".join(line.strip() for line in lines[:2]),
     )
-    assert lines[2].split() == ["asked", "loss", "wrong", "VaR", "95%", "bound", "bec", "facets"]
-    assert [line.split()[0] for line in lines[3:6]] == ["0", "1", "2"]
-    assert len(lines) == 6
+    assert lines[3].split() == ["asked", "loss", "wrong", "VaR", "95%", "agreed", "facets"]
+    assert [line.split()[0] for line in lines[4:7]] == ["0", "1", "2"]
+    assert len(lines) == 7
+    options = ("--n-queries", 2, "--horizon", 3, "--learner", NAME, "--details")
+    assert " VaR 95%  bound  agreed " in didact("ask", *SMALL, *options).out
 
 
 @pytest.mark.parametrize("columns", [40, 60, 120])

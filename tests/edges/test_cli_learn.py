@@ -74,9 +74,9 @@ def test_the_table_names_features_and_diagnostics(didact, shown):
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert lines[0] == "six-cell: drawn: 4 chains of 500 draws after 3 pairs, confidence 100"
-    assert lines[2].split()[:5] == ["feature", "MAP", "mean", "R-hat", "ESS"]
-    assert [line.split()[0] for line in lines[3:5]] == ["white", "grey"]
-    assert all("=" in line and "•" in line for line in lines[3:5])
+    assert lines[1].split()[:5] == ["feature", "MAP", "mean", "R-hat", "ESS"]
+    assert [line.split()[0] for line in lines[2:4]] == ["white", "grey"]
+    assert all("=" in line and "•" in line for line in lines[2:4])
     assert "The certificate" in answer.out
     assert "The learned policy" in answer.out
     assert "warning" not in answer.out
@@ -114,9 +114,9 @@ def test_intervals_and_points_stand_where_they_are(didact, tmp_path, shown):
         )  # fmt: skip
 
     lines = didact("learn", "six-cell", shown, "--learner", "mirror").out.splitlines()
-    assert lines[2].split()[-2:] == ["-0.96", "0.96"]
-    first = lines[2].index("-0.96")
-    left, right = (line[first:].ljust(len(lines[2]) - first) for line in lines[3:5])
+    assert lines[1].split()[-2:] == ["-0.96", "0.96"]
+    first = lines[1].index("-0.96")
+    left, right = (line[first:].ljust(len(lines[1]) - first) for line in lines[2:4])
     assert left == right[::-1]
     signs = left.replace(" ", "")
     assert signs.strip("=") == f"•{signs[signs.index('•') + 1 :]}"
@@ -131,7 +131,7 @@ def test_many_features_are_cut(didact, tmp_path):
     save_task(Task(mdp, [1] * 40, name="wide"), tmp_path / "wide.json")
     (tmp_path / "d.json").write_text("[[[0, 1]]]")
     answer = didact("learn", tmp_path / "wide.json", tmp_path / "d.json", "--learner", "drawn")
-    assert "(28 more features)" in answer.out
+    assert "(32 more features)" in answer.out
 
 
 def test_odd_names_do_no_harm(didact, tmp_path):
@@ -358,9 +358,10 @@ def test_steps_that_are_not_believed_are_told(didact, tmp_path):
     options = ("--confidence", "20", "--n-steps", "300", "--n-chains", "2")
     answer = didact("learn", "six-cell", tmp_path / "log.json", *options)
     assert re.search(
-        r"  wrong steps: \S+ of 21; a teacher of this confidence takes \S+, and ", answer.out
+        r"  suboptimal steps: \S+ of 21; at this confidence \S+ are expected, ", answer.out
     )
-    assert "  1 step not believed (below 5%):\n" in answer.out
-    assert "    demonstration 6, step 1: right in row 2, column 2 has " in answer.out
+    assert "  1 step of probability below 5% (--details)\n" in answer.out
+    whole = didact("learn", "six-cell", tmp_path / "log.json", *options, "--details")
+    assert "    demonstration 6, step 1: right in row 2, column 2 has " in whole.out
     told = json.loads(didact("learn", "six-cell", tmp_path / "log.json", *options, "--json").out)
     assert [(d["demonstration"], d["step"]) for d in told["fit"]["doubted"]] == [(5, 0)]

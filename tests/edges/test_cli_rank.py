@@ -27,8 +27,7 @@ def test_a_table_and_bars(didact):
         "task", "states", "k", "facets", "equal", "demos", "pairs", "shows", "time",
     ]  # fmt: skip
     assert lines[1].split()[:8] == ["random-grid", "81", "8", "13", "0", "10", "11", "100%"]
-    bars = {line.split()[0]: line.count("█") for line in lines if "█" in line}
-    assert bars == {"random-grid": 40, "chain": 11, "six-cell": 4}
+    assert "█" not in answer.out
     assert all(len(line) <= 80 for line in lines)
 
 
@@ -99,4 +98,4 @@ def test_signs_are_explained_where_they_stand():
     assert "2..3: at least 2" in text
     assert "3+: whole episodes show only a part" in text
     assert "in floats, not proved: half" in text
-    assert "░" in text
+    assert "░" not in text

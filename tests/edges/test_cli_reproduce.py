@@ -39,7 +39,7 @@ def test_the_example_prints_what_holds_and_where_things_are(didact, tmp_path):
     answer = didact("reproduce", "example")
     assert answer.code == 0
     assert all(" trials" in line for line in answer.err.splitlines())  # progress, if it is slow
-    assert "holds:         the policy's half-spaces are 2.539 w0 - w1 >= 0" in answer.out
+    assert "holds: the policy's half-spaces are 2.539 w0 - w1 >= 0" in answer.out
     assert "does not hold" not in answer.out
     assert answer.out.splitlines()[-1].endswith("reproduction/index.html")
     written = {path.name for path in (tmp_path / "reproduction").iterdir()}

@@ -25,7 +25,18 @@ COMMANDS = (
     "check {world} wrong.json",
     "explain {world} --out page.html",
     "transfer lesson.json {world}",
+    "learn {world} lesson.json --n-steps 200 --n-chains 2",
+    "learn {world} wrong.json --n-steps 200 --n-chains 2",
+    "ask {world} --n-steps 50 --n-chains 2 --n-queries 20",
+    "exam {world} --key",
+    "exam {world} --ask actions",
+    "exam {world} --ask preferences",
+    "audit {world} --agent weights.json",
+    "rank {world}",
+    "select lesson.json --task {world}",
+    "select wrong.json --task {world}",
 )
+ALONE = ("worlds", "reproduce example --quick --jobs 1")
 
 
 def require_fits(printed: str, command: str) -> None:
@@ -50,3 +61,9 @@ def test_the_default_output_of_every_command_fits_one_screen(didact, tmp_path, m
             assert command.startswith("transfer"), answer
             assert "partial" in answer.err
         require_fits(answer.out, command)
+
+
+@pytest.mark.parametrize("command", ALONE)
+def test_commands_without_a_world_fit_one_screen(didact, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    require_fits(didact(*command.split()).out, command)

@@ -66,9 +66,9 @@ from didact.planning.solve import Arithmetic, Plan
 from didact.worlds.opening import named_world
 
 RIGHT = {
-    "reachable": "the agent never takes an action that is not best, in any state that the start "
-    "can lead to, however it breaks ties",
-    "all": "the agent never takes an action that is not best, in any state, however it breaks ties",
+    "reachable": "the agent takes only optimal actions in every reachable state, however it breaks "
+    "ties",
+    "all": "the agent takes only optimal actions in every state, however it breaks ties",
 }
 
 LEVEL = 0.95
@@ -398,7 +398,7 @@ def audit_followed(
 
 def _statement(within: Fraction, discount: Fraction) -> str:
     if not within:
-        return "from the start on, the agent takes best actions only, so that it loses nothing"
+        return "from the start on, the agent takes only optimal actions, so that it loses nothing"
     most = float(within / (1 - discount))
     return (
         f"from the start on, no action of the agent costs more than {float(within):.4g}, so that "

@@ -49,18 +49,17 @@ from didact.worlds.opening import named_world
 EXAM_FORMAT = "didact.exam/1"
 
 STATEMENT = {
-    "reachable": "the agent holds the same actions best as the task in every state that the start "
-    "can lead to",
-    "all": "the agent holds the same actions best as the task in every state",
+    "reachable": "the agent has the task's optimal actions in every reachable state",
+    "all": "the agent has the task's optimal actions in every state",
 }
 MAXIMISER = (
-    "the agent wants the largest discounted sum of some weights of these features, with the "
+    "the agent maximises the discounted sum of some weights of these features, with the "
     "discount of the task"
 )
 CONDITIONS: dict[str, tuple[str, ...]] = {
     "comparisons": (
         MAXIMISER,
-        "both sides of a comparison go on as the task's best policy does",
+        "both sides of a comparison continue with the task's optimal policy",
     ),
     "actions": (
         MAXIMISER,

@@ -67,6 +67,7 @@ ANSWERS = "answers.json"
 @options.file(
     "--out", help=f"Write the run to this file; with a person {ANSWERS}, written after every key."
 )
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -76,6 +77,7 @@ def command(
     person: bool,
     states: str | None,
     out: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -100,7 +102,7 @@ def command(
         return _with_person(task, choices, where, out, as_json, learn)
     with printing.waiting(f"asking about {world}"):
         asked = ask_task(task, out=out, settings=AskSettings(**where), **choices)
-    _report(task, asked.run, out, as_json)
+    _report(task, asked.run, out, as_json, details=details)
     return 0
 
 
@@ -127,13 +129,13 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     return {**plain, "strategy_options": strategy, **learner}
 
 
-def _report(task: Task, run: Any, out: str | None, as_json: bool) -> None:
+def _report(task: Task, run: Any, out: str | None, as_json: bool, *, details: bool = False) -> None:
     if as_json:
         printing.print_json(run.document())
         return
     from didact.report.terminal.tables import draw_run
 
-    printing.print_drawing(lambda width: draw_run(task, run, width=width))
+    printing.print_drawing(lambda width: draw_run(task, run, width=width, details=details))
     if out is not None:
         printing.print_line(f"  saved as {out}")
 

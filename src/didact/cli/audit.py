@@ -84,10 +84,9 @@ def command(
         answers = None if audited.answers is None else [_listed(a) for a in audited.answers]
         printing.print_json({**audited.audit.to_dict(), "answers": answers})
         return printing.exit_code(audited.audit.passed)
-    from didact.report.words.exams import audit_lines
+    from didact.report.words.exams import describe_audit
 
-    for line in audit_lines(audited.task.name, audited.audit):
-        printing.print_line(line)
+    printing.print_result(describe_audit(audited.task.name, audited.audit).lines())
     return printing.exit_code(audited.audit.passed)
 
 

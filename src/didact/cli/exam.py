@@ -32,6 +32,7 @@ from didact.errors import Unsupported
 @click.option("--proof", is_flag=True, help="Also run the independent proof checker.")
 @options.file("--out", help="Write the exam with its key and proof to this file.")
 @options.file("--html", help="Write a sheet to print, and its key beside it (-key.html).")
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -42,10 +43,11 @@ def command(
     proof: bool,
     out: str | None,
     html: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Make the shortest exam that decides whether an agent holds the same actions best as WORLD.
+    """Make the shortest exam that decides whether an agent has the optimal actions of WORLD.
 
     WORLD is as for `didact teach`. The exam says what a pass means and when it follows; those
     questions that a misaligned agent is likely to fail come first. Exit code 0: right answers
@@ -56,7 +58,7 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE, json_kind
     from didact.report.page.writing import key_path
-    from didact.report.words.exams import exam_lines
+    from didact.report.words.exams import describe_exam
     from didact.teaching.lesson import verify
     from didact.worlds.opening import open_task_or_family
 
@@ -82,8 +84,8 @@ def command(
     if as_json:
         printing.print_json(made.document())
         return printing.exit_code(made.can_pass)
-    lines = [*exam_lines(made, key=key), *([] if verified is None else [f"  {verified}"])]
-    printing.print_result(lines, (out, *pages))
+    said = describe_exam(made, key=key, verified=verified)
+    printing.print_result(said.lines(details=details), (out, *pages))
     return printing.exit_code(made.can_pass)
 
 

@@ -36,6 +36,7 @@ WHOLE = options.AnyWhole()
     "learner", "Another option of the learner, as threads=1 for birl; may be given again."
 )
 @options.file("--out", help="Write the belief to this file (.npz).")
+@options.details
 @options.as_json
 def command(
     world: str,
@@ -45,6 +46,7 @@ def command(
     learner: str,
     learner_settings: tuple[str, ...],
     out: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -74,13 +76,10 @@ def command(
     if as_json:
         printing.print_json(learned.document())
         return 0
-    from didact.report.terminal.tables import draw_belief, draw_fit
+    from didact.report.terminal.tables import draw_belief
 
-    printing.print_drawing(
-        lambda width: draw_belief(learned.task, learned.belief, learned.evaluation, width=width)
-    )
-    if learned.fit is not None and learned.fit.n_steps:
-        printing.print_drawing(lambda width: draw_fit(learned.task, learned.fit))
+    told = (learned.task, learned.belief, learned.evaluation, learned.fit)
+    printing.print_drawing(lambda width: draw_belief(*told, width=width, details=details))
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return 0

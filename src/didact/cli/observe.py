@@ -133,8 +133,7 @@ def command(
     if as_json:
         printing.print_json(lesson_document(watched.lesson))
         return printing.exit_code(holds)
-    for line in lesson_lines(watched.lesson):
-        printing.print_line(line)
+    printing.print_result(lesson_lines(watched.lesson))
     for place in watched.written:
         printing.print_line(f"  saved as {place}")
     return printing.exit_code(holds)

@@ -33,12 +33,14 @@ RANK_FORMAT = "didact.rank/1"
 )
 @options.file("--svg", help="Write the bars as a picture.")
 @options.file("--out", help="Write the rows as JSON.")
+@options.details
 @options.as_json
 def command(
     names: tuple[str, ...],
     seed: int | None,
     svg: str | None,
     out: str | None,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -68,7 +70,7 @@ def command(
     if as_json:
         printing.print_json(document)
     else:
-        printing.print_drawing(lambda width: draw_rank(rows, width=width))
+        printing.print_drawing(lambda width: draw_rank(rows, width=width, details=details))
         printing.print_result((), (out, svg))
     return printing.exit_code(all(row.error is None for row in rows))
 

@@ -19,6 +19,11 @@ EVERY = 10.0
 """Seconds between two lines of progress where no terminal shows a bar."""
 
 
+HOLDS = "holds"
+MAX_FAILED = 2
+"""Failed trials of a study that are told one by one, unless all are asked for."""
+
+
 @click.command("reproduce")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option("--quick", is_flag=True, help="Small settings: a minute or two.")
@@ -40,6 +45,7 @@ EVERY = 10.0
     help="Another value for a setting, as trials=5; may be given again.",
 )
 @click.option("--retry", is_flag=True, help="Try trials again that failed three times.")
+@options.details
 @options.as_json
 def command(
     names: tuple[str, ...],
@@ -50,6 +56,7 @@ def command(
     seed: int | None,
     settings: tuple[str, ...],
     retry: bool,
+    details: bool,
     as_json: bool,
 ) -> int:
     """Run the paper's experiments: NAME is a study, or all of the paper's.
@@ -85,7 +92,7 @@ def command(
     if as_json:
         printing.print_json(made.document())
     else:
-        _print(made)
+        _print(made, details=details)
     return printing.exit_code(made.is_complete)
 
 
@@ -107,21 +114,31 @@ def _told(
     return " ".join(parts)
 
 
-def _print(made: Reproduced) -> None:
-    """For each study a line about its trials and one for each claim of the paper."""
+def _print(made: Reproduced, *, details: bool) -> None:
+    """For each study its trials, and the claims of the paper: how many hold, and which do not."""
     from didact.report.studies import runs_line
+    from didact.report.words import Listing
 
+    lines = []
+    alone = len(made.reports) == 1
     for report in made.reports:
-        printing.print_line(report.study.title or report.study.name)
-        trials = f"{len(report.records)} of {report.total} trials"
-        printing.print_line(f"  {trials}; {runs_line(report)}")
+        held = [found for found in report.findings if found.verdict == HOLDS]
+        title = report.study.title or report.study.name
+        claims = f"{len(held)} of {len(report.findings)} claims hold; " if report.findings else ""
+        trials = f"{len(report.records)} of {report.total} trials; "
+        lines += [title, f"  {trials}{claims}{runs_line(report)}"]
         for found in report.findings:
-            sign = f"{found.verdict}:"
-            printing.print_line(f"  {sign:15}{found.claim.words} ({found.evidence})")
-        for number, reason in sorted(report.failed.items()):
-            printing.print_line(f"  trial {number} failed three times: {reason}")
-    for note in (*made.broken, *made.notes):
-        printing.print_line(f"  {note}")
+            evidence = f" ({found.evidence})" if details else ""
+            if details or alone or found.verdict != HOLDS:
+                lines.append(f"  {found.verdict}: {found.claim.words}{evidence}")
+        failed = tuple(
+            f"  trial {number} failed three times: {reason}"
+            for number, reason in sorted(report.failed.items())
+        )
+        lines += Listing("", failed, MAX_FAILED, "failed trial").shown(all_of_it=details)
+    lines += [f"  {note}" for note in (*made.broken, *made.notes)]
+    lines += [] if details else ["--details: the evidence for each claim"]
+    printing.print_result(lines)
     printing.print_line(f"Tables, figures and records: {made.folder / 'index.html'}")
 
 

@@ -38,8 +38,11 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 @click.option("--tolerance", type=float, help="With --simulator: return that counts as none.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
 @click.option("--replace", is_flag=True, help="Replace what is there.")
+@options.details
 @options.as_json
-def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any) -> int:
+def command(
+    dataset: str, settings: tuple[str, ...], details: bool, as_json: bool, **given: Any
+) -> int:
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
     DATASET is a Minari dataset on this machine, a folder that imitation reads, or a file in JSON,
@@ -66,13 +69,12 @@ def command(dataset: str, settings: tuple[str, ...], as_json: bool, **given: Any
     if as_json:
         printing.print_json(selected.document())
         return printing.exit_code(selected.selection.teaches)
-    from didact.report.words.selections import selection_lines
+    from didact.report.words.selections import describe_selection
 
     episodes = selected.recording.episodes
-    for line in selection_lines(selected.task, selected.selection, episodes):
-        printing.print_line(line)
-    if selected.written is not None:
-        printing.print_line(f"  saved as {selected.written.path}")
+    said = describe_selection(selected.task, selected.selection, episodes)
+    written = None if selected.written is None else str(selected.written.path)
+    printing.print_result(said.lines(details=details), [written])
     return printing.exit_code(selected.selection.teaches)
 
 
@@ -91,6 +93,5 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     if as_json:
         printing.print_json(lesson_document(lesson))
     else:
-        for line in lesson_lines(lesson):
-            printing.print_line(line)
+        printing.print_result(lesson_lines(lesson))
     return printing.exit_code(not lesson.open_seen and not lesson.is_empty)

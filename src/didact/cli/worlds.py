@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from didact.cli.options import as_json
-from didact.cli.printing import print_json, print_line, print_lines
+from didact.cli.options import as_json, details
+from didact.cli.printing import print_json, print_result
 
 if TYPE_CHECKING:
     from didact.worlds import WorldInfo
 
 
 @click.command("worlds")
+@details
 @as_json
-def command(as_json: bool) -> None:
+def command(details: bool, as_json: bool) -> None:
     """List the worlds, with their parameters and defaults.
 
     A world can also be a task file (.json) or a Gymnasium environment such as Taxi-v4.
@@ -27,22 +27,16 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json({name: _document(info) for name, info in listed.items()})
         return
-    for info in listed.values():
-        print_line(info.name)
-        print_line(f"    {info.summary}")
-        print_lines(textwrap.fill(_parameters(info), 96, **_HANGING) + "\n")
     from didact.worlds.simulators.opening import BUILT_IN
 
-    print_line(f"Simulators, for `didact observe`: {', '.join(BUILT_IN)}.")
-    print_line("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
-
-
-_HANGING: dict[str, Any] = {
-    "initial_indent": "    ",
-    "subsequent_indent": "    ",
-    "break_on_hyphens": False,
-    "break_long_words": False,
-}
+    lines = []
+    for info in listed.values():
+        lines.append(f"{info.name}: {info.summary}")
+        lines += [f"  {_parameters(info)}"] if details else []
+    lines.append(f"Simulators, for `didact observe`: {', '.join(BUILT_IN)}.")
+    lines.append("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
+    lines += [] if details else ["--details: the parameters of each, with their defaults"]
+    print_result(lines)
 
 
 def _document(info: WorldInfo) -> dict[str, Any]:

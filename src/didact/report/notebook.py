@@ -28,7 +28,7 @@ from didact.report.page.scene import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
 from didact.report.words.beliefs import Scale, told_lines, unsure_states, weight_cells
-from didact.report.words.exams import VERDICTS, audit_lines, exam_line
+from didact.report.words.exams import VERDICTS, describe_audit, exam_line
 from didact.report.words.lessons import mixed_line
 from didact.report.words.tasks import between, transfer_curve_lines
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
@@ -296,7 +296,7 @@ def exam_fragment(exam: Exam) -> str:
 @fragment.register
 def audit_fragment(audit: Audit) -> str:
     """The verdict on an agent, and why."""
-    _, *lines = audit_lines("", audit)
+    lines = list(describe_audit("", audit).following(indent=""))
     return result_fragment(f"{VERDICTS[audit.verdict]}: {audit.reason}", lines)
 
 

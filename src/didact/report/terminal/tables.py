@@ -21,55 +21,58 @@ from didact.active import Run, Situation, Step, StrategyComparison
 from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
-from didact.learners.files import size_in_words
 from didact.learners.risk import Fit
 from didact.mdp import MDP, Task
 from didact.mdp.naming import state_words
 from didact.mdp.task import active_feature, cell_of, feature_letters
 from didact.planning import Evaluation
+from didact.report.terminal import wrapped_lines
 from didact.report.terminal.worlds import (
     GAP,
     INDENT,
-    MAX_FEATURES,
+    MAX_ALL,
     MAX_ROWS,
     action_arrows,
     draw_grid,
     indented,
 )
-from didact.report.words.beliefs import LONGEST_FEATURE, Scale, fit_lines, told_lines, weight_cells
+from didact.report.words.beliefs import LONGEST_FEATURE, Scale, describe_belief, weight_cells
 from didact.report.words.tasks import between
 from didact.teaching.rank import Difficulty
 
 NARROWEST_BAR, WIDEST_BAR = 9, 61
+MAX_WEIGHTS = 8
+"""Features of a belief that fit a screen with all that is said of it."""
 NARROWEST_NAME = len("feature")
 
 
 def draw_belief(
-    task: Task, belief: Belief, evaluation: Evaluation | None = None, *, width: int = 80
+    task: Task,
+    belief: Belief,
+    evaluation: Evaluation | None = None,
+    fit: Fit | None = None,
+    *,
+    width: int = 80,
+    details: bool = False,
 ) -> RenderableType:
-    """The learner in one line, weights by feature, the certificate, warnings, and the loss."""
-    head = f"{shown_name(task.name)}: {size_in_words(belief)}"
-    parts: list[RenderableType] = [Text(head, style="bold", no_wrap=True, overflow="ignore"), ""]
-    parts += _weights(belief, width)
-    parts += ["", *map(indented, told_lines(belief, evaluation, task))]
-    parts += [indented(Text(f"warning: {line}", style="yellow")) for line in belief.warnings]
-    return Group(*parts)
+    """Weights by feature, the certificate, warnings, the loss, and how well the data fit."""
+    said = describe_belief(task, belief, evaluation, fit)
+    return Group(
+        *(Text(line, style="bold") for line in wrapped_lines([said.verdict], width)),
+        *_weights(belief, width, MAX_ALL if details else MAX_WEIGHTS),
+        *(Text(line) for line in wrapped_lines(said.following(details=details), width)),
+    )
 
 
-def draw_fit(task: Task, fit: Fit | None) -> RenderableType:
-    """How well what was shown fits the learner's own confidence."""
-    return Group(*(indented(Text(line)) for line in fit_lines(task, fit)))
-
-
-def _weights(belief: Belief, width: int) -> list[RenderableType]:
+def _weights(belief: Belief, width: int, most: int) -> list[RenderableType]:
     """The table of features: numbers, a bar, and diagnostics where there are chains."""
     rows = belief.summary()
-    cells = [weight_cells(belief, row) for row in rows[:MAX_FEATURES]]
+    cells = [weight_cells(belief, row) for row in rows[:most]]
     heads, room = _fitting(cells, width - INDENT)
     longest = max(NARROWEST_NAME, *(cell_len(c["feature"]) for c in cells))
     bar = room - GAP - min(longest, LONGEST_FEATURE)
     wide = min(bar, WIDEST_BAR) if bar >= NARROWEST_BAR else 0
-    bars = _Bars(Scale.of(rows[:MAX_FEATURES]), wide)
+    bars = _Bars(Scale.of(rows[:most]), wide)
     name_width = min(longest, room - (bars.width + GAP if bars.width else 0))
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     table.add_column("feature", no_wrap=True, max_width=max(name_width, NARROWEST_NAME))
@@ -81,8 +84,8 @@ def _weights(belief: Belief, width: int) -> list[RenderableType]:
         drawn = [bars.bar(row)] if bars.width else []
         table.add_row(*map(Text, [cell["feature"], *(cell[head] for head in heads), *drawn]))
     parts: list[RenderableType] = [Padding(table, (0, 0, 0, INDENT), expand=False)]
-    if len(rows) > MAX_FEATURES:
-        parts.append(indented(f"({counted(len(rows) - MAX_FEATURES, 'more feature')})"))
+    if len(rows) > most:
+        parts.append(indented(f"({counted(len(rows) - most, 'more feature')})"))
     if bars.width:
         parts.append(indented(Text(_bars_key(belief), style="dim")))
     return parts
@@ -162,47 +165,60 @@ def risk_words(step: Step) -> str:
     return f"in 95 of 100 cases the learned policy loses at most {step.value_at_risk:.3g}{told}"
 
 
-def draw_run(task: Task, run: Run, *, width: int = 80) -> RenderableType:
-    """The result, then one row for each answer, with the loss as a bar."""
-    parts: list[RenderableType] = [
-        Text(run_line(run), style="bold", no_wrap=True, overflow="ignore"),
+def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) -> RenderableType:
+    """The result, then one row for each answer; of many answers the first and the last."""
+    shown = list(run.steps)
+    if len(shown) > FIRST + LAST and not details:
+        shown = [*shown[:FIRST], *shown[-LAST:]]
+    lines = []
+    if len(shown) < len(run.steps):
+        lines.append(f"  ({len(run.steps) - len(shown)} more rows after {FIRST - 1}; --details)")
+    n_wrong = sum(not step.mixed for step in run.steps)
+    if n_wrong:
+        of = f"{n_wrong} of {counted(len(run.steps), 'step')} (!)"
+        lines.append(f"  the chains had not mixed in {of}: run more steps")
+    return Group(
+        *(Text(line, style="bold") for line in wrapped_lines([run_line(run)], width)),
         "",
-        _run_table(task, run, width),
-    ]
-    wrong = [step.number for step in run.steps if not step.mixed]
-    if wrong:
-        listed = ", ".join(map(str, wrong[:12])) + (", ..." if len(wrong) > 12 else "")
-        parts += [indented(f"! the draws after {listed} are not the posterior: run more steps")]
-    return Group(*parts)
+        _run_table(task, run, shown, width, details=details),
+        *(Text(line) for line in wrapped_lines(lines, width)),
+    )
 
 
-def _run_table(task: Task, run: Run, width: int) -> RenderableType:
-    """Columns: answer, state asked, loss with a bar, wrong actions, risk, known states, facets."""
+FIRST, LAST = 4, 12
+"""Rows of a long run that are shown, from its beginning and its end."""
+
+
+def _run_table(
+    task: Task, run: Run, shown: Sequence[Step], width: int, *, details: bool
+) -> RenderableType:
+    """Columns: answer, state asked, loss, wrong actions, risk, known states, facets.
+
+    details: the 95% bound on the risk too, where there is room.
+    """
     true = run.steps[0].policy_loss is not None
     wide = width >= NARROW
-    losses = [step.policy_loss if true else step.value_at_risk for step in run.steps]
-    scale = max((loss for loss in losses if loss is not None), default=0.0)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     names = ["", "asked", *(["loss", "wrong"] if true else [])]
     risky = not true or width >= 50
     names += ["VaR 95%"] if risky else []
-    names += ["bound", "known"] if wide else []
+    names += ["bound"] if wide and details else []
+    names += ["agreed"] if wide else []
     names += ["facets"] if true else []
     for name in names:
         table.add_column(name, justify="left" if name == "asked" else "right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for step, loss in zip(run.steps, losses, strict=True):
+    for step in shown:
         cells = [
             f"{step.number}{' ' if step.mixed else '!'}",
-            _asked(task, step, 18 if wide else 8),
+            _asked(task, step, width - OTHERS if wide else 8),
         ]
         if true:
             cells += [_figure(step.policy_loss), f"{step.wrong_actions:.0%}"]
         cells += [_figure(step.value_at_risk)] if risky else []
-        cells += [_figure(step.bound), f"{step.agreed:.0%}"] if wide else []
+        cells += [_figure(step.bound)] if wide and details else []
+        cells += [f"{step.agreed:.0%}"] if wide else []
         cells += [f"{step.covered}/{step.n_elements}"] if true else []
-        room = width // 8 if width >= 50 else 0
-        table.add_row(*map(Text, cells), Text(bar(loss, scale, room), style="cyan"))
+        table.add_row(*map(Text, cells))
     return indented_table(table)
 
 
@@ -213,8 +229,16 @@ def indented_table(table: Table) -> RenderableType:
     return Padding(table, (0, 0, 0, INDENT), expand=False)
 
 
+OTHERS = 50
+"""What the other columns of a run take."""
+
+
 def _asked(task: Task, step: Step, longest: int) -> str:
-    return "-" if step.state is None else state_words(task, step.state, longest)
+    """Where was asked; the state's number where its name is too long."""
+    if step.state is None:
+        return "-"
+    words = state_words(task, step.state)
+    return words if cell_len(words) <= longest else f"state {step.state}"
 
 
 def _figure(value: float | None) -> str:
@@ -319,22 +343,30 @@ def belief_line(step: Step, situation: Situation) -> str:
 
 
 COLUMNS = ("states", "k", "facets", "equal", "demos", "pairs", "shows", "time")
-LONGEST_NAME, WIDEST_RANK, UNSURE = 26, 40, "░"
+LONGEST_NAME = 26
+MAX_RANKED, MAX_FAILED = 15, 2
+"""Tasks that are listed, and those that could not be ranked, unless all are asked for."""
 
 
-def draw_rank(rows: Sequence[Difficulty], *, width: int = 80) -> RenderableType:
-    """A line for each task that was ranked, bars of its pairs, and why others were not."""
+def draw_rank(
+    rows: Sequence[Difficulty], *, width: int = 80, details: bool = False
+) -> RenderableType:
+    """A line for each task that was ranked, and why others were not."""
     ranked = [row for row in rows if row.error is None]
+    shown = ranked if details else ranked[:MAX_RANKED]
     parts: list[RenderableType] = []
-    if ranked:
-        parts += [Padding(_table(ranked), (0, 0, 0, INDENT), expand=False), ""]
-        parts += [indented("pairs that must be seen:"), *_rank_bars(ranked, width), ""]
-        parts += [indented(line) for line in _legend(ranked)]
+    if shown:
+        parts.append(Padding(_table(shown), (0, 0, 0, INDENT), expand=False))
+    lines = []
+    if len(shown) < len(ranked):
+        lines.append(f"  ({counted(len(ranked) - len(shown), 'more task')}; --details)")
+    lines += [f"  {line}" for line in _legend(shown)] if shown else []
     failed = [row for row in rows if row.error is not None]
-    if failed:
-        parts += [*([""] if ranked else []), indented("not ranked:")]
-        parts += [indented(f"{shown_name(row.name)}: {row.error}") for row in failed]
-    return Group(*parts)
+    told = failed if details else failed[:MAX_FAILED]
+    lines += [f"  not ranked: {shown_name(row.name)}: {row.error}" for row in told]
+    if len(told) < len(failed):
+        lines.append(f"  ({counted(len(failed) - len(told), 'more')}; --details)")
+    return Group(*parts, *(Text(line) for line in wrapped_lines(lines, width)))
 
 
 def _table(rows: Sequence[Difficulty]) -> Table:
@@ -358,26 +390,6 @@ def _cells(row: Difficulty) -> list[str]:
         f"{100 * (row.share or 0):.0f}%",
         f"{row.seconds:.1f} s",
     ]
-
-
-def _rank_bars(rows: Sequence[Difficulty], width: int) -> list[Text]:
-    """A bar for each task: full up to the proved bound, light from there to the lesson found."""
-    names = [shown_name(row.name, LONGEST_NAME) for row in rows]
-    left = max(map(len, names))
-    room = max(8, min(WIDEST_RANK, width - INDENT - left - 8))
-    most = max((row.n_pairs or 0 for row in rows), default=0) or 1
-    lines = []
-    for name, row in zip(names, rows, strict=True):
-        sure, found = (_length(n, most, room) for n in (row.fewest_pairs, row.n_pairs))
-        line = Text(f"{' ' * INDENT}{name:<{left}}  ")
-        line.append(BAR * sure, style="dark_sea_green4" if row.status == "complete" else "red3")
-        line.append(UNSURE * (found - sure)).append(f" {between(row.fewest_pairs, row.n_pairs)}")
-        lines.append(line)
-    return lines
-
-
-def _length(n: int | None, most: int, room: int) -> int:
-    return 0 if not n else max(1, round(n * room / most))
 
 
 def _legend(rows: Sequence[Difficulty]) -> list[str]:

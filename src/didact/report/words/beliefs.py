@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,19 @@ import numpy as np
 
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
+from didact.learners.files import size_in_words
 from didact.learners.risk import DOUBTED, Fit
 from didact.mdp import MDP, Task
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.planning import Evaluation
+from didact.report.words import Description, Listing
 
 LONGEST_FEATURE = 24
-MOST_UNSURE, AGREED = 8, 0.995
+MAX_UNSURE, AGREED = 8, 0.995
 """States in which draws disagree that are listed, and the share of draws from which they agree."""
-MOST_DOUBTED = 12
-"""Steps that are not believed, told one by one."""
+MAX_WARNINGS = 1
+"""Warnings that are told, unless all are asked for."""
 
 
 def told_lines(
@@ -30,17 +32,34 @@ def told_lines(
 
     task: knows where a state lies on its grid, which the belief's model does not.
     """
-    certificate = belief.certificate
-    lines = [] if certificate is None else [str(certificate)]
-    if certificate is not None and certificate.pair is not None and task is not None:
-        named = pair_words(belief.mdp, *certificate.pair)
-        lines = [lines[0].replace(named, pair_words(task, *certificate.pair), 1)]
+    certificate, lines = belief.certificate, []
+    if certificate is not None:
+        told = str(certificate)
+        if certificate.pair is not None and task is not None:
+            named = pair_words(belief.mdp, *certificate.pair)
+            told = told.replace(named, pair_words(task, *certificate.pair), 1)
+        lines.append(told)
+        if not certificate.holds and is_optimal(evaluation):
+            lines.append(SUFFICIENT)
     return lines if evaluation is None else [*lines, evaluation_line(evaluation)]
+
+
+SUFFICIENT = (
+    "It is sufficient, not necessary: weights can be optimal although the demonstrations do not "
+    "certify it."
+)
+
+
+def is_optimal(evaluation: Evaluation | None) -> bool:
+    """Whether the learned policy is optimal in every state, however it breaks ties."""
+    if evaluation is None:
+        return False
+    return evaluation.worst_policy_loss == 0 and evaluation.worst_wrong_actions == 0
 
 
 def evaluation_line(evaluation: Evaluation) -> str:
     """How far the learned policy is from the true one."""
-    if evaluation.worst_policy_loss == 0 and evaluation.worst_wrong_actions == 0:
+    if is_optimal(evaluation):
         return "The learned policy is optimal in every state: it loses nothing."
     n_states = int(np.count_nonzero(evaluation.wrong_by_state))
     wrong = f"{100 * evaluation.wrong_actions:.3g}% of its actions are wrong"
@@ -51,30 +70,47 @@ def evaluation_line(evaluation: Evaluation) -> str:
 
 
 def fit_lines(task: Task, fit: Fit | None) -> list[str]:
-    """How likely the recording is under the learner's confidence, and which steps it doubts."""
+    """How likely the recording is under the learner's confidence."""
     if fit is None or not fit.n_steps:
         return []
     lines = [
-        f"wrong steps: {fit.wrong:.3g} of {fit.n_steps}; a teacher of this confidence takes "
-        f"{fit.expected_wrong:.3g}, and at least so many with probability {fit.p_value:.2g}; "
-        f"log likelihood {fit.log_likelihood:.4g}"
+        f"suboptimal steps: {fit.wrong:.3g} of {fit.n_steps}; at this confidence "
+        f"{fit.expected_wrong:.3g} are expected, posterior predictive p = {fit.p_value:.2g}"
     ]
     if fit.p_value < DOUBTED:
         lines.append(
-            "so many wrong steps are not believed: the confidence is too high for this recording, "
-            "or the features miss what it is after"
+            "p is below 0.05: the confidence is too high for this recording, or the features "
+            "miss what it is after"
         )
     if fit.doubted:
-        lines.append(f"{counted(len(fit.doubted), 'step')} not believed (below 5%):")
-    for step in fit.doubted[:MOST_DOUBTED]:
-        lines.append(
-            f"  {step_words(step.demonstration, step.step)}: "
+        lines.append(f"{counted(len(fit.doubted), 'step')} of probability below 5% (--details)")
+    return lines
+
+
+def _doubted_lines(task: Task, fit: Fit) -> Iterator[str]:
+    for step in fit.doubted:
+        yield (
+            f"{step_words(step.demonstration, step.step)}: "
             f"{pair_words(task, step.state, step.action)} has {_share(step.probability)}, "
             f"{action_words(task, step.likelier)} is likelier"
         )
-    if len(fit.doubted) > MOST_DOUBTED:
-        lines.append(f"  ({counted(len(fit.doubted) - MOST_DOUBTED, 'more step')})")
-    return lines
+
+
+def describe_belief(
+    task: Task, belief: Belief, evaluation: Evaluation | None, fit: Fit | None
+) -> Description:
+    """The learner, the certificate, the loss, warnings, and how well the data fit."""
+    warnings = tuple(f"warning: {line}" for line in belief.warnings)
+    facts: list[str | Listing] = [*told_lines(belief, evaluation, task)]
+    facts.append(Listing("", warnings, MAX_WARNINGS, "warning"))
+    facts += fit_lines(task, fit)
+    details: list[str | Listing] = []
+    if fit is not None:
+        doubted = tuple(_doubted_lines(task, fit))
+        details.append(Listing("steps of probability below 5%:", doubted, len(doubted)))
+        details.append(f"log likelihood {fit.log_likelihood:.4g}")
+    head = f"{shown_name(task.name)}: {size_in_words(belief)}"
+    return Description(head, tuple(facts), tuple(details), "all features, warnings, log likelihood")
 
 
 @dataclass(frozen=True)
@@ -98,7 +134,7 @@ def unsure_states(belief: Belief, where: MDP | Task) -> tuple[list[UnsureState],
     order = [int(i) for i in np.argsort(highest, kind="stable") if highest[i] < AGREED]
     found = [
         UnsureState(state_words(where, int(states[i])), _shared(where, shares[i]))
-        for i in order[:MOST_UNSURE]
+        for i in order[:MAX_UNSURE]
     ]
     return found, len(states) - len(order)
 

@@ -8,41 +8,50 @@ from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import action_words, episode_numbers, pair_words
+from didact.report.words import Description, Listing
 from didact.teaching.feedback.halfspaces import Segment, item_words
 from didact.teaching.select import Selection
 
-MOST_LISTED, MOST_NUMBERS = 12, 20
+MAX_NUMBERS = 20
+"""Episodes that a line lists."""
+MAX_CHOSEN, MAX_WRONG, MAX_MISSING = 4, 2, 2
+"""Chosen episodes with a line each, wrong steps, and missing constraints, unless all are asked."""
 
-
-COUNTING = (
-    "  (episodes and steps are counted from 1; --json and --episodes count as the file, from 0)"
-)
+COUNTING = "(counted from 1 here, and as in the file, from 0, in --json and --episodes)"
 
 Called = Mapping[int, str]
 """What people call an episode, by its number in the file."""
 
 
-def selection_lines(
+def describe_selection(
     task: Task, selection: Selection, episodes: Sequence[int] | None = None
-) -> list[str]:
-    """The verdict in one line, then the chosen, the others, and what is missing.
+) -> Description:
+    """What is enough, the chosen, the others, and what is missing.
 
     episodes: the numbers of all in their file; 0, 1, 2, ... by default.
     """
     if selection.is_mixed:
-        return _mixed_lines(task, selection)
+        return _described_mix(task, selection)
     called = episode_numbers(range(selection.n_items) if episodes is None else episodes)
-    named = [
+    facts: list[str | Listing] = [
         *_chosen(selection, called),
         *_others("left out by the budget", selection.left_out, called),
         *_others("redundant", selection.redundant, called),
-        *_wrong(task, selection, called),
     ]
-    counting = [COUNTING] if named and called.get(0) == "1" else []
-    return [_verdict(selection), *named, *_missing(task, selection), *counting]
+    wrong = tuple(_wrong(task, selection, called))
+    if wrong:
+        facts.append(Listing(f"wrong steps ({len(wrong)}), left out:", wrong, MAX_WRONG, "step"))
+    is_named = bool(facts)
+    facts += _missing(task, selection)
+    facts += [COUNTING] if is_named and called.get(0) == "1" else []
+    each = tuple(_chosen_lines(selection, called))
+    details = (Listing("chosen, in the order to show them:", each, len(each)),) if each else ()
+    is_long = len(each) > MAX_CHOSEN
+    told = details if is_long else ()
+    return Description(_verdict(selection), tuple(facts), told, "what each episode adds")
 
 
-def _mixed_lines(task: Task, selection: Selection) -> list[str]:
+def _described_mix(task: Task, selection: Selection) -> Description:
     """The same of items of several kinds."""
     n = len(selection.chosen)
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
@@ -52,24 +61,26 @@ def _mixed_lines(task: Task, selection: Selection) -> list[str]:
     if not selection.teaches:
         shows = "shows" if n == 1 else "show"
         verdict = f"NOT taught: the best {n} {shows} {selection.n_covered} of {of}{least}."
-    told = zip(selection.chosen, selection.items, selection.gains, strict=True)
-    lines = [f"{where}: {verdict}"]
-    for number, item, gain in told:
+    chosen = []
+    for number, item, gain in zip(selection.chosen, selection.items, selection.gains, strict=True):
         what = counted(gain, "new constraint") if gain else "narrows what stays open"
-        lines.append(f"  item {number + 1}: {_item_words(task, item)}: {what}")
+        chosen.append(f"item {number + 1}: {_item_words(task, item)}: {what}")
     called = {number: str(number + 1) for number in range(selection.n_items)}
-    lines += _others("left out by the budget", selection.left_out, called)
-    lines += _others("redundant", selection.redundant, called)
-    lines += [
-        f"  item {wrong.demonstration + 1}, step {wrong.step + 1} is wrong: "
-        f"{pair_words(task, wrong.state, wrong.action)}"
-        for wrong in selection.wrong[:MOST_LISTED]
+    wrong = [
+        f"item {pair.demonstration + 1}, step {pair.step + 1} is wrong: "
+        f"{pair_words(task, pair.state, pair.action)}"
+        for pair in selection.wrong
     ]
-    lines += [
-        f"  item {wrong.item + 1} is not true: {wrong.words}"
-        for wrong in selection.wrong_items[:MOST_LISTED]
-    ]
-    return lines + [f"  still missing: {each.words}" for each in selection.missing[:MOST_LISTED]]
+    wrong += [f"item {each.item + 1} is not true: {each.words}" for each in selection.wrong_items]
+    missing = tuple(f"still missing: {each.words}" for each in selection.missing)
+    facts: tuple[str | Listing, ...] = (
+        Listing("", tuple(chosen), 2 * MAX_CHOSEN, "chosen item"),
+        *_others("left out by the budget", selection.left_out, called),
+        *_others("redundant", selection.redundant, called),
+        Listing("", tuple(wrong), MAX_WRONG, "wrong item"),
+        Listing("", missing, MAX_MISSING, "missing constraint"),
+    )
+    return Description(f"{where}: {verdict}", facts)
 
 
 def _item_words(task: Task, item: Item) -> str:
@@ -83,13 +94,13 @@ def _verdict(selection: Selection) -> str:
     if selection.wrong:
         where += f", {len(selection.contradicting)} with wrong steps"
     n, of = len(selection.chosen), counted(selection.n_elements, "constraint")
-    proof = "" if selection.verdict.arithmetic == "exact" else " Numerical, not proved."
+    proof = "" if selection.verdict.arithmetic == "exact" else " Decided in floats, not proved."
     if selection.teaches and n == 0:
         return f"{where}: nothing needs to be shown.{proof}"
     is_whole = not set(selection.chosen) & {c.episode for c in selection.contradicting}
     them = "of them" if is_whole else f"of their right {'segment' if n == 1 else 'segments'}"
     if selection.teaches:
-        enough = f"ONE {them} is enough" if n == 1 else f"{n} {them} are enough"
+        enough = f"1 {them} is enough" if n == 1 else f"{n} {them} are enough"
         return f"{where}: {enough}.{proof}"
     if n == 0:
         return f"{where}: NOT taught: none of them helps; {of} open.{proof}"
@@ -98,13 +109,27 @@ def _verdict(selection: Selection) -> str:
 
 
 def _chosen(selection: Selection, called: Called) -> Iterator[str]:
+    """The chosen episodes, a line each where they are few."""
+    lines = list(_chosen_lines(selection, called))
+    if len(lines) <= MAX_CHOSEN:
+        yield from lines
+        return
+    cut = ", ..." if len(lines) > MAX_NUMBERS else ""
+    first = selection.segments[:MAX_NUMBERS]
+    named = ", ".join(called[segment.demonstration] for segment in first)
+    gains = ", ".join(str(gain) for gain in selection.gains[:MAX_NUMBERS])
+    yield f"chosen ({len(lines)}), in the order to show them: {named}{cut}"
+    yield f"new constraints of each: {gains}{cut}"
+
+
+def _chosen_lines(selection: Selection, called: Called) -> Iterator[str]:
     cut = {c.episode for c in selection.contradicting}
     for segment, gain in zip(selection.segments, selection.gains, strict=True):
         what = counted(gain, "new constraint") if gain else "narrows what stays open"
         where = f"episode {called[segment.demonstration]}"
         if segment.demonstration in cut:
             where += f", {_steps(segment)}"
-        yield f"  {where}: {what}, {counted(len(segment.shown), 'step')}"
+        yield f"{where}: {what}, {counted(len(segment.shown), 'step')}"
 
 
 def _steps(segment: Segment) -> str:
@@ -115,19 +140,16 @@ def _steps(segment: Segment) -> str:
 
 def _others(what: str, numbers: Sequence[int], called: Called) -> Iterator[str]:
     if numbers:
-        cut = ", ..." if len(numbers) > MOST_NUMBERS else ""
-        listed = ", ".join(called[number] for number in numbers[:MOST_NUMBERS])
-        yield f"  {what} ({len(numbers)}): {listed}{cut}"
+        cut = ", ..." if len(numbers) > MAX_NUMBERS else ""
+        listed = ", ".join(called[number] for number in numbers[:MAX_NUMBERS])
+        yield f"{what} ({len(numbers)}): {listed}{cut}"
 
 
 def _wrong(task: Task, selection: Selection, called: Called) -> Iterator[str]:
-    wrong = selection.wrong
     against = {c.episode: c for c in selection.contradicting}
-    if wrong:
-        yield f"  wrong steps ({len(wrong)}), left out:"
-    for step in wrong[:MOST_LISTED]:
+    for step in selection.wrong:
         line = (
-            f"    episode {called[step.demonstration]}, step {step.step + 1}: "
+            f"episode {called[step.demonstration]}, step {step.step + 1}: "
             f"{pair_words(task, step.state, step.action)} is not optimal, "
             f"{action_words(task, step.better)} is better by {step.gap:.4g}"
         )
@@ -135,8 +157,6 @@ def _wrong(task: Task, selection: Selection, called: Called) -> Iterator[str]:
         if about.step == step.step and about.against:
             line += f"; {_who([called[number] for number in about.against])} so too"
         yield line
-    if len(wrong) > MOST_LISTED:
-        yield f"    ({counted(len(wrong) - MOST_LISTED, 'more wrong step')})"
 
 
 def _who(numbers: Sequence[str]) -> str:
@@ -145,13 +165,13 @@ def _who(numbers: Sequence[str]) -> str:
     return f"episode {listed} says" if len(numbers) == 1 else f"episodes {listed} say"
 
 
-def _missing(task: Task, selection: Selection) -> Iterator[str]:
-    if selection.missing:
-        yield f"  still missing ({len(selection.missing)}):"
-    for missing in selection.missing[:MOST_LISTED]:
+def _missing(task: Task, selection: Selection) -> Iterator[str | Listing]:
+    lines = []
+    for missing in selection.missing:
         how = "" if missing.reason == "not recorded" else " (in an episode left out)"
-        yield f"    {pair_words(task, missing.state, missing.action)}{how}: {missing.words}"
-    if len(selection.missing) > MOST_LISTED:
-        yield f"    ({len(selection.missing) - MOST_LISTED} more)"
+        lines.append(f"{pair_words(task, missing.state, missing.action)}{how}: {missing.words}")
+    if lines:
+        title = f"still missing ({len(lines)}):"
+        yield Listing(title, tuple(lines), MAX_MISSING, "constraint")
     if selection.verdict.loss is not None:
-        yield f"  a learner may still lose {selection.verdict.loss:.4g}"
+        yield f"a learner may still lose {selection.verdict.loss:.4g}"
