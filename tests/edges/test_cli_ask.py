@@ -44,7 +44,7 @@ def test_a_run_is_a_line_and_a_table(didact):
     assert [line.split()[0] for line in lines[4:7]] == ["0", "1", "2"]
     assert len(lines) == 7
     options = ("--n-queries", 2, "--horizon", 3, "--learner", NAME, "--details")
-    assert " VaR 95%  bound  agreed " in didact("ask", *SMALL, *options).out
+    assert "VaR 95% bound agreed" in didact("ask", *SMALL, *options).told
 
 
 @pytest.mark.parametrize("columns", [40, 60, 120])

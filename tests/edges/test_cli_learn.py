@@ -79,7 +79,7 @@ def test_the_table_names_features_and_diagnostics(didact, shown):
     assert all("=" in line and "•" in line for line in lines[2:4])
     assert "The certificate" in answer.out
     assert "The learned policy" in answer.out
-    assert "warning" not in answer.out
+    assert "warning:" not in answer.out
 
 
 def test_warnings_are_told_once(didact, shown):
