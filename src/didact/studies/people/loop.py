@@ -63,7 +63,7 @@ def next_demonstration(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         belief = learn(
-            mdp, shown, learner="ml-irl", confidence=CONFIDENCE, n_starts=4, seed=design.seed
+            mdp, shown, learner="ml-irl", confidence=CONFIDENCE, n_starts=2, seed=design.seed
         )
     weights = np.asarray(belief.map_weights, dtype=np.float64)
     values = action_values_of(mdp, weights[None, :])[0]
