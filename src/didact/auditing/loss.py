@@ -142,7 +142,7 @@ def loses_little(bound: LossBound, draws: Floats) -> NDArray[np.bool_]:
             optimal = solve(space.task.mdp, draws[i], arithmetic="exact").optimal
         key = np.packbits(optimal).tobytes()
         if key not in most:
-            most[key] = space.losses.most_among(optimal)
+            most[key] = space.losses.most(optimal)
         little[i] = most[key] <= bound.limit
     return little
 

@@ -225,9 +225,8 @@ def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:
     slacks = _slacks(rows, true_weights.floats)
     sure = (slacks >= -TOLERANCE).nonzero()[0]
     point = rows.balanced_weights(true_weights.floats)
-    is_catalogue = rows.number.size > 0  # of statements, told apart; rows of a file are not
     kept = rows.balanced if sure.size == rows.n_rows else rows.balanced[sure]
-    found = find_facets(kept, point, are_distinct=is_catalogue)
+    found = find_facets(kept, point)
     facet_of = np.full(rows.n_rows, IS_REDUNDANT)
     facet_of[sure] = found.facet_of
     members: list[list[int]] = [[] for _ in found.facets]

@@ -87,25 +87,19 @@ def find_facets(
     inside: ArrayLike,
     *,
     zero_below: float | None = None,
-    are_distinct: bool = False,
 ) -> FloatCone:
     """The facets and the lineality space of {w : rows w >= 0}, which has the point `inside`.
 
     `rows` is (n, k); rows that vanish at `inside` may be equalities. Zero rows are those of
     `unit_rows`. The answer is a set: permuting rows only renames it.
-    are_distinct: none is zero, and no two have one direction, as in a catalogue of rows.
     """
     matrix = np.asarray(rows, dtype=np.float64)
     units, kept = unit_rows(matrix, zero_below)
     point = _unit_point(inside, matrix.shape[1])
-    if are_distinct:
-        lineality, scan = _scan(units, point, kept)
-        facet_of, facets = scan.facet_of, scan.facets
-    else:
-        labels, first = label_units(units)
-        lineality, scan = _scan(units[first], point, kept[first])
-        facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
-        facet_of[kept] = scan.facet_of[labels]
+    labels, first = label_units(units)
+    lineality, scan = _scan(units[first], point, kept[first])
+    facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
+    facet_of[kept] = scan.facet_of[labels]
     equalities = (facet_of == IS_EQUALITY).nonzero()[0]
     for array in (lineality, equalities, facets, facet_of):
         array.setflags(write=False)

@@ -295,18 +295,13 @@ class Losses:
         found = plan_in_floats(self.mdp, gaps, scale, allowed.ravel())
         return max(0.0, -float(self.start @ found.values) - found.error_bound) / self.unit
 
-    def most(self) -> float:
-        """The most that any policy loses."""
+    def most(self, optimal: NDArray[np.bool_] | None = None) -> float:
+        """The largest loss of policies that take marked actions (S, A) only; of all by default."""
+        allowed = None
+        if optimal is not None:
+            allowed = (optimal | self.mdp.terminal[:, None]).astype(np.uint8).ravel()
         gaps = -self.truth.rewards
-        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)))
-        return max(0.0, float(self.start @ found.values)) / self.unit
-
-    def most_among(self, optimal: NDArray[np.bool_]) -> float:
-        """The largest loss of policies that take marked actions (S, A) only."""
-        allowed = np.ascontiguousarray(optimal, dtype=np.uint8)
-        allowed[self.mdp.terminal] = 1
-        gaps = -self.truth.rewards
-        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed.ravel())
+        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed)
         return max(0.0, float(self.start @ found.values)) / self.unit
 
     def _lose_directly(self, weights: Floats, i: int, found: LossArrays) -> None:
