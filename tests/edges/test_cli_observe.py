@@ -48,6 +48,8 @@ def test_a_lesson_is_told_saved_and_written_as_a_page(didact, tmp_path):
     page = html.read_text()
     assert page.count("<article") == int(done.verdict.split()[1])
     assert "<polyline" in page
+    assert "Left to right: number 1 of the state, from 0" in page
+    assert "offset-path: path(" in page  # a dot moves along the way
     assert "This is a statistical statement, not a proof." in page
     document = json.loads(didact(*ROBOT, "--json").out)
     assert document["certificate"]["holds"] == (done.code == 0)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact import __version__
+from didact.report.page.scene import amount, number
 from didact.report.page.templates import render
 from didact.report.words.observed import (
     clip_words,
@@ -28,6 +29,9 @@ MOST_FRAMES = 6
 """Of a clip; they are spread over it."""
 WIDEST = 160
 """Pixels of a frame."""
+WAY = "the way"
+STEP_SECONDS = 0.25
+"""Of a step, where a dot moves along a clip."""
 MOST_LINES = 8
 """Numbers of a state that are drawn."""
 WIDTH, HEIGHT = 320.0, 120.0
@@ -45,13 +49,20 @@ class Line:
 
 @dataclass(frozen=True)
 class ShownClip:
-    """A clip on the page: frames with their words, or lines in a picture."""
+    """A clip on the page: frames with their words, or lines in a picture.
+
+    key: what the lines are. path: the way through a plane as a path, along which a dot moves;
+    empty where there is none. seconds: how long it takes.
+    """
 
     number: int
     words: str
     frames: tuple[tuple[str, str], ...]
     description: str
     lines: tuple[Line, ...]
+    key: str
+    path: str
+    seconds: float
     first: str
     actions: str
 
@@ -65,7 +76,7 @@ def simulator_page(lesson: ClipLesson) -> str:
         simulator=seen.setting.simulator.name,
         lesson=lesson,
         statement=lesson.statement(),
-        clips=[_shown(lesson, number, clip) for number, clip in enumerate(clips, start=1)],
+        clips=[_shown(lesson, i, clip) for i, clip in enumerate(clips, start=1)],
         n_more=len(lesson.clips) - len(clips),
         learnt=weights_words(seen, lesson.weights),
         truth=weights_words(seen, seen.setting.weights / np.linalg.norm(seen.setting.weights)),
@@ -76,7 +87,7 @@ def simulator_page(lesson: ClipLesson) -> str:
     )
 
 
-def _shown(lesson: ClipLesson, number: int, clip: Clip) -> ShownClip:
+def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
     steps = np.unique(np.linspace(0, len(clip) - 1, min(MOST_FRAMES, len(clip))).astype(int))
     images = pictures_of(lesson.seen.setting.simulator, [clip.states[i] for i in steps])
     frames = tuple(
@@ -87,11 +98,14 @@ def _shown(lesson: ClipLesson, number: int, clip: Clip) -> ShownClip:
     lines = () if frames else _lines(np.asarray(clip.observations, dtype=np.float64), lesson)
     done = [numbers_words(action) for action in clip.actions[:12]]
     return ShownClip(
-        number,
+        place,
         clip_words(clip),
         frames,
         f"states of {clip_words(clip)}",
         lines,
+        _key(lesson) if lines else "",
+        _path(lines[0]) if len(lines) == 1 and lines[0].name == WAY else "",
+        STEP_SECONDS * len(clip),
         numbers_words(clip.observations[0]),
         ", ".join(done) + (", ..." if len(clip.actions) > 12 else ""),
     )
@@ -107,11 +121,32 @@ def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
     heights = 8 + (HEIGHT - 16) * (1 - shares)
     if states.shape[1] == 2:
         across = 8 + (HEIGHT - 16) * shares[:, 0] + (WIDTH - HEIGHT) / 2
-        return (Line("the way", _points(across, heights[:, 1]), 0),)
+        return (Line(WAY, _points(across, heights[:, 1]), 0),)
     times = np.linspace(8, WIDTH - 8, max(len(states), 2))[: len(states)]
     return tuple(
         Line(f"state {j}", _points(times, heights[:, j]), j) for j in range(states.shape[1])
     )
+
+
+def _key(lesson: ClipLesson) -> str:
+    """What is drawn: the numbers of the state with their ranges."""
+    states = np.asarray(lesson.seen.observations, dtype=np.float64)
+    states = states.reshape(len(states), -1)[:, :MOST_LINES]
+    ranges = [
+        f"from {amount(low)} to {amount(high)}"
+        for low, high in zip(states.min(axis=0), states.max(axis=0), strict=True)
+    ]
+    if len(ranges) == 2:
+        return (
+            f"Left to right: number 1 of the state, {ranges[0]}; bottom to top: number 2, "
+            f"{ranges[1]}. The dot moves as the policy does."
+        )
+    named = "; ".join(f"number {i}, {words}" for i, words in enumerate(ranges, start=1))
+    return f"Left to right: steps. A line for each number of the state: {named}."
+
+
+def _path(line: Line) -> str:
+    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in line.points)
 
 
 def _points(across: Any, down: Any) -> tuple[tuple[float, float], ...]:
