@@ -7,7 +7,7 @@ READY := .venv/.ready
 # Commands that tests start import didact each time: without bytecode that takes a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install setup dist oracle axe demo test test-all test-lowest mutation lint types docs check bench \
+.PHONY: install setup dist oracle axe demo test test-all test-lowest test-agents mutation lint types docs check bench \
 	reproduction lock clean
 .DEFAULT_GOAL := demo
 
@@ -78,6 +78,17 @@ test-lowest:
 	    --ignore=tests/edges/test_cli_reference.py --ignore=tests/test_docs.py \
 	    --ignore=tests/paper/test_reproduction.py
 
+# The tests that need agents of Stable-Baselines3, Box2D or MuJoCo, apart from .venv.
+AGENTS := .venv-agents
+test-agents: requirements-agents.txt
+	$(PYTHON) -m venv $(AGENTS)
+	$(AGENTS)/bin/python $(LOCKED) -r requirements.lock
+	$(AGENTS)/bin/python $(LOCKED) -r requirements-dev.lock
+	$(AGENTS)/bin/python -m pip install --quiet -r requirements-agents.txt
+	$(AGENTS)/bin/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	$(AGENTS)/bin/python -m pytest -q -n 2 --dist worksteal tests/worlds/gym tests/worlds/simulators \
+	    tests/edges/test_cli_observe.py
+
 # Changes the code in one place after another and counts the changes that no test notices.
 mutation: setup
 	$(BIN)/python -m tests.mutation proofcheck.py
@@ -122,4 +133,4 @@ dist: $(TOOLS)
 	rm -rf $(DIST)/venv $(DIST)/lesson.json
 
 clean:
-	rm -rf .venv $(LOWEST) docs/_build tests/node_modules
+	rm -rf .venv $(LOWEST) $(AGENTS) docs/_build tests/node_modules

@@ -115,7 +115,11 @@ def audit_simulator(env: Any, agent: Any, features: Any, weights: Any, loss: Any
         seen = observe(env, agent, features=features, weights=weights, n_rollouts=10,
                        tolerance=allowed)  # fmt: skip
         setting = seen.setting
-    setting = replace(setting, tolerance=allowed or setting.tolerance)
+    if allowed is not None:
+        # branches so long that what follows them is less than a quarter of the loss
+        share = min(1.0, allowed / 4 / setting.rewards.largest_return(setting.discount))
+        needed = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
+        setting = replace(setting, tolerance=allowed, horizon=max(setting.horizon, needed))
     return _audited(seen, setting)
 
 
