@@ -292,7 +292,7 @@ def equivalence_class(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable, else floats.
     plan: the task's own solution, when it is at hand already; none for a family.
     """
-    task = named_world(task)
+    task = named_world(task) if isinstance(task, str) else task
     is_family = isinstance(task, Family)
     tasks = task.members if isinstance(task, Family) else (as_task(task),)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))

@@ -151,7 +151,7 @@ def teach(
 
     n: how many are drawn, with replacement; 20 by default.
     """
-    task = named_world(task)
+    task = named_world(task) if isinstance(task, str) else task
     if isinstance(task, Observed):
         return _teach_observed(task, locals())
     if "demonstrations" in options:
