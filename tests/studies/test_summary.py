@@ -97,3 +97,16 @@ def test_differences_are_paired():
     found = differences(records, lambda r: r["a"], lambda r: r["b"])
     assert found.mean == pytest.approx(1.0)
     assert found.high - found.low < 0.2
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([41, 42, 43], ("42.00 (39.52 to 44.48)", "fewer")),
+        ([-43, -42, -41], ("42.00 (39.52 to 44.48)", "more")),
+        ([0, 0], ("0.00 (0.00 to 0.00)", "fewer")),
+        ([-5], ("5.00", "more")),
+    ],
+)
+def test_a_difference_is_told_without_its_sign(values, words):
+    assert estimate(values).either() == words

@@ -63,7 +63,7 @@ def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) 
         raise already_there(path)
     if not is_such(path):
         raise InvalidFile(
-            f"{shown_path(path)}: is no demonstrations of this format, so it is not replaced; "
+            f"{shown_path(path)}: is not a recording of this format, so it is not replaced; "
             "take another name"
         )
 

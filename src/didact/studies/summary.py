@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from didact.mdp import Task
@@ -66,6 +66,16 @@ class Estimate:
         if not math.isfinite(self.low):
             return mean
         return f"{mean} ({self.low:.{decimals}f} to {self.high:.{decimals}f})"
+
+    def either(self, fewer: str = "fewer", more: str = "more") -> tuple[str, str]:
+        """A difference without its sign, and the word for it: ('42.60', 'more') of -42.6.
+
+        fewer: the word where the mean is not below 0. more: the other one.
+        """
+        if self.mean >= 0 or math.isnan(self.mean):
+            return self.told(), fewer
+        other = replace(self, mean=-self.mean, low=-self.high, high=-self.low)
+        return other.told(), more
 
 
 def estimate(values: Iterable[float]) -> Estimate:

@@ -231,11 +231,12 @@ def _on_approximation(means: Mapping[str, float], records: Sequence[Record]) -> 
 
 def _on_entropy(queries: int, records: Sequence[Record]) -> Finding:
     ends = _better(records, RANDOM, ENTROPY, "wrong", queries)
+    told, word = ends.either()
     return _says(
         "entropy",
         ends.is_within(SIMILAR),
-        f"after {queries} queries maximum entropy has {ends.told()} "
-        "percentage points fewer wrong actions than random",
+        f"after {queries} queries maximum entropy has {told} "
+        f"percentage points {word} wrong actions than random",
     )
 
 
@@ -245,8 +246,8 @@ def _on_later(half: int, records: Sequence[Record]) -> Finding:
         "later",
         all_of(found.is_positive for found in later.values()),
         "; ".join(
-            f"{name} has {found.told()} percentage points fewer wrong actions from query {half} on"
-            for name, found in later.items()
+            f"{name} has {told} percentage points {word} wrong actions from query {half} on"
+            for name, (told, word) in ((name, found.either()) for name, found in later.items())
         ),
     )
 

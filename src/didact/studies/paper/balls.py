@@ -136,12 +136,15 @@ def _on_speed(shown: int, records: Sequence[Record]) -> Finding:
         lambda r: sum(r[BIRL]["wrong"]) / shown,
         lambda r: sum(r[BIO]["wrong"]) / shown,
     )
+    told, word = over_all.either()
+    at_first, first_word = first.either()
+    at_first += "" if first_word == word else f" {first_word}"
     return finding(
         NAME,
         "faster",
         over_all.is_positive,
-        f"BIO-IRL has {over_all.told()} percentage points fewer wrong actions over all "
-        f"demonstrations, {first.told()} after the first",
+        f"BIO-IRL has {told} percentage points {word} wrong actions over all "
+        f"demonstrations, {at_first} after the first",
     )
 
 

@@ -342,14 +342,16 @@ _says = partial(finding, NAME)
 
 def _findings(settings: TableSettings, worlds: _Worlds) -> list[Finding]:
     volumes = [uvm_row(n) for n in settings.samples]
+    more = worlds.less(SAME_SIZE, SCOT, "wrong")
+    word, both = ("more", (SAME_SIZE, SCOT)) if more.mean >= 0 else ("less", (SCOT, SAME_SIZE))
     return [
         *_on_volumes(volumes, worlds),
         _on_accuracy(volumes[-1], worlds),
         *_on_redundancy(worlds),
         _says(
             "random",
-            worlds.less(SAME_SIZE, SCOT, "wrong").is_positive,
-            f"after as many random pairs more by {worlds.both(SAME_SIZE, SCOT, 'wrong', 1)}",
+            more.is_positive,
+            f"after as many random pairs {word} by {worlds.both(*both, 'wrong', 1)}",
         ),
     ]
 
@@ -374,11 +376,13 @@ def _on_accuracy(most: str, worlds: _Worlds) -> Finding:
     """Whether SCOT's lessons pin the class down and lead to fewer wrong actions than UVM's."""
     n = len(worlds.records)
     taught = sum(value == 1.0 for value in worlds.values(SCOT, "teaches"))
+    fewer = worlds.less(most, SCOT, "wrong")
+    word, rows = ("less", (most, SCOT)) if fewer.mean >= 0 else ("more", (SCOT, most))
     return _says(
         "accurate",
-        all_of([taught == n, worlds.less(most, SCOT, "wrong").is_positive]),
-        f"{taught} of its {n} lessons pin the class down; less than after {most} by "
-        f"{worlds.both(most, SCOT, 'wrong', 1)}",
+        all_of([taught == n, fewer.is_positive]),
+        f"{taught} of its {n} lessons pin the class down; {word} than after {most} by "
+        f"{worlds.both(*rows, 'wrong', 1)}",
     )
 
 
