@@ -249,7 +249,7 @@ def exam(
     ask: 'comparisons' of two actions in a state, the best policy followed after both; 'actions',
         which are best in a state; or 'preferences' between two trajectories.
     closed: ask about all states that best actions lead to as well; exams of actions that are not
-        closed are shorter and pass nobody.
+        closed are shorter and pass no agent.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     bec: the class, when it is at hand; it then decides scope and arithmetic.

@@ -328,7 +328,7 @@ def _proof(task: Task, found: Rationalisation, scene: Scene | None) -> Iterator[
     )
     yield (
         f"In the same way all {counted(found.n_rows, 'different statement')} that the policy makes "
-        "about the reward add up to nothing with positive multiples, so only rewards under which "
+        "about the reward cancel with positive multipliers, so only rewards under which "
         "all actions are equally good make it optimal."
     )
 
