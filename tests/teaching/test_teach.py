@@ -60,3 +60,16 @@ def test_the_preset_is_algorithm_1_as_printed():
     assert teach(task, preset="paper", horizon=6).settings["rollouts"] == 20
     with pytest.raises(InvalidParameter, match="must be 'paper'"):
         teach(task, preset="aaai")
+
+
+def test_the_teacher_auto_is_exact_where_that_is_affordable(caplog):
+    small = teach(make("six-cell"), teacher="auto", time_limit=60)
+    assert (small.settings["teacher"], small.is_fewest) == ("exact", True)
+    large = make("random-grid", size=16, n_features=8, seed=0)  # 2,048 states times features
+    with caplog.at_level("INFO", logger="didact"):
+        assert teach(large, teacher="auto", horizon=1).settings["teacher"] == "scot"
+    assert "2048 states times features" in caplog.text
+    sampled = teach(make("six-cell"), teacher="auto", rollouts=2)
+    assert sampled.settings["teacher"] == "scot"
+    with pytest.raises(InvalidParameter, match="has no option 'n'"):
+        teach(make("six-cell"), teacher="auto", n=3)

@@ -9,6 +9,7 @@ pick, `teach_within` looks for the cheapest candidates that keep to a bound on t
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -95,7 +96,10 @@ def teach(
 
     task: what is to be taught: a task; a family, whose demonstrations each know their member; or
         a policy seen in a simulator, from `observe`, which takes the option `demonstrations` alone.
-    teacher: who picks: 'scot', 'exact', 'scot-redundant', 'uvm', 'random', or one of your own.
+    teacher: who picks: 'scot' (the default), 'exact', 'scot-redundant', 'uvm', 'random', or one of
+        your own. 'auto' is 'exact' where the class is exact, the cost has a rule, nothing is
+        sampled, and states times features of all members are at most 2,000; else 'scot'.
+        `lesson.settings['teacher']` says which.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
         terminal states, else 1 / (1 - discount).
     starts: the states where demonstrations may begin, or 'all' that count; by default those of the
@@ -156,8 +160,17 @@ def teach(
         return _teach_observed(task, locals())
     if "demonstrations" in options:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
-    teacher = teacher_name(teacher)
     scope, options = _preset(options.pop("preset", None), scope, options)
+    if teacher == "auto":
+        require_class(task, bec)
+        find_teacher("exact", TeachSettings.of(options).options)
+        starts_of(task, starts)  # what is refused is refused before the work
+        if bec is None:
+            bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
+        teacher = _affordable_teacher(bec, cost, options)
+        if teacher == "scot":
+            options.pop("time_limit", None)
+    teacher = teacher_name(teacher)
     settings = TeachSettings.of(
         options,
         teacher=teacher,
@@ -178,6 +191,30 @@ def teach(
         settings, problem, picks = _cheapest_of_all(settings, problem, begin)
     picks = picked_by(settings.teacher, problem, seed) if picks is None else picks
     return lesson_of_picks(settings, problem, picks, begin, settings.document(problem, begin))
+
+
+AUTO_ENTRIES = 2_000
+"""States times features of all members up to which the teacher 'auto' is exact: then it takes
+about as long as the bound that a greedy lesson is compared with, at most a second (Taxi: 1,500)."""
+
+log = logging.getLogger("didact")
+
+
+def _affordable_teacher(bec: EquivalenceClass, cost: Cost, options: Mapping[str, Any]) -> str:
+    """'exact' where its search is small, else 'scot' with a word."""
+    samples = options.get("rollouts") is not None or options.get("deterministic")
+    if bec.rows.exact is None or callable(cost) or samples:
+        return "scot"
+    n_entries = sum(part.task.mdp.n_states for part in bec.parts) * bec.rows.normals.shape[1]
+    if n_entries <= AUTO_ENTRIES:
+        return "exact"
+    log.info(
+        "teacher 'scot', a greedy cover: %s states times features are more than %s; "
+        "teacher 'exact' searches for the fewest",
+        n_entries,
+        AUTO_ENTRIES,
+    )
+    return "scot"
 
 
 def _preset(name: Any, scope: Scope, options: Mapping[str, Any]) -> tuple[Scope, dict[str, Any]]:
