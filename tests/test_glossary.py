@@ -62,6 +62,9 @@ WORDS = {
 }
 """Words that are not to be used in docs and messages: the glossary's word."""
 
+IN_DOCS = ("situations",)
+"""Words that the code has in another sense: an `active` strategy is a function of a Situation."""
+
 LEFT = {
     "Part": 1,  # bec: a task in a class
     "Chart": 1,  # report: the picture of a page
@@ -70,7 +73,7 @@ LEFT = {
     "widest": 1,
     "said_by": 1,
     "valley": 6,
-    "situations": 22,
+    "situations": 2,  # the option --n-situations of observe
     r"MOST_[A-Z]": 52,
     r"AT_ONCE\b": 2,
 }
@@ -95,7 +98,8 @@ def test_no_name_of_the_code_is_one_of_those_replaced(name):
 
 @pytest.mark.parametrize("words", WORDS)
 def test_no_page_and_no_message_has_the_words_replaced(words):
-    found = uses([*DOCS, *CODE], rf"\b{words}\b", re.IGNORECASE)
+    files = DOCS if words in IN_DOCS else [*DOCS, *CODE]
+    found = uses(files, rf"\b{words}\b", re.IGNORECASE)
     assert sum(found.values()) <= LEFT.get(words, 0), f"{words!r}: say {WORDS[words]!r}; {found}"
 
 
