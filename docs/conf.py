@@ -13,6 +13,7 @@ version = release = __version__
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
+python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "didact"

@@ -138,7 +138,7 @@ def api_reference() -> str:
     """The text of docs/api.md."""
     sections = [INTRODUCTION]
     for room, title in TITLES.items():
-        names = [name for name in didact.__all__ if didact._ROOM_OF[name] == room]
+        names = [name for name in didact.__all__ if _package(didact._ROOM_OF[name]) == room]
         sections += [f"## {title}\n", *(_section(f"didact.{name}") for name in names)]
     for module, title in MODULES.items():
         names = [name for name in module.__all__ if name not in didact.__all__]
@@ -146,15 +146,21 @@ def api_reference() -> str:
     return "\n".join(sections)
 
 
+def _package(module: str) -> str:
+    """'didact.learners' of 'didact.learners.chains.birl'."""
+    return ".".join(module.split(".")[:2])
+
+
 def _section(place: str) -> str:
     room, _, name = place.rpartition(".")
     value = getattr(import_module(room), name)
-    kind = "class " if inspect.isclass(value) else ""
+    kind = "class" if inspect.isclass(value) else "function"
     title = place.removeprefix("didact.")
-    lines = [f"### {title}", "", "```text", _call(f"{kind}{place}", value), "```", ""]
+    call = " ".join(_call(place, value).split())  # a directive takes one line; Sphinx folds it
+    lines = [f"### {title}", "", f"```{{py:{kind}}} {call}", "```", ""]
     for part in parts_of(value):
         lines += [*_written(part), ""]
-    members = [*_members(value)] if kind else []
+    members = [*_members(value)] if kind == "class" else []
     lines += ["It has:", "", *members, ""] if members else []
     return "\n".join(lines)
 
@@ -181,7 +187,7 @@ def _words(value: Any) -> Iterator[str]:
         given = parameter.default is not inspect.Parameter.empty
         value = parameter.default
         text = value.__name__ if inspect.isfunction(value) else repr(value)
-        text = "not given" if type(value) is object else text  # no address in memory
+        text = "..." if type(value) is object else text  # no address in memory
         default = f"={text}" if given else ""
         yield marks.get(parameter.kind, "") + name + default
 
@@ -208,9 +214,15 @@ def _members(value: type) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text in which Markdown sees nothing but code between backticks."""
+    """Text in which Markdown sees nothing but code between backticks; public names are links."""
     pieces = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p[:1] == "`" else re.sub(r"([*<|])", r"\\\1", p) for p in pieces)
+    return "".join(_linked(p) if p[:1] == "`" else re.sub(r"([*<|])", r"\\\1", p) for p in pieces)
+
+
+def _linked(code: str) -> str:
+    """A link to the section of a public name, other code as it is."""
+    name = code.strip("`").removeprefix("didact.")
+    return f"{{py:obj}}`{name} <didact.{name}>`" if name in didact.__all__ else code
 
 
 if __name__ == "__main__":
