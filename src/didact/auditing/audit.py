@@ -112,7 +112,7 @@ def audit(
     features: Any = None,
     weights: Any = None,
 ) -> Audit | SimulatorAudit:
-    """Whether an agent is aligned with the task: 'pass', 'fail' with a costly situation, or open.
+    """Whether an agent is aligned with the task: 'pass', 'fail' with a costly state, or open.
 
     task: what the agent should want: a task, or a family, which takes weights and answers only.
         An environment, as for `observe` and with its features, or what `observe` saw of another
@@ -135,7 +135,8 @@ def audit(
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto', exact while that is affordable.
     bec: the class, when it is at hand; it then decides scope and arithmetic.
-    features, weights: of the reward in an environment, as for `observe`.
+    features: of the reward in an environment, as for `observe`.
+    weights: of the reward in an environment, as for `observe`.
     """
     if _is_simulator(task, features):
         return audit_simulator(task, agent, features, weights, loss)

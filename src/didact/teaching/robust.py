@@ -42,11 +42,13 @@ TIME_LIMIT = 10.0
 class Attack:
     """The fewest demonstrations to drop or to flip so that a learner may lose so much.
 
-    demonstrations: which, by number from 0. least: no attack needs fewer; equal to their number
-    where the attack is the cheapest. loss: what a learner may then lose. flip: whether they are
-    flipped, each into one that speaks for the wrong reward and against the true one.
-    survives, notices: how many forged ones leave a learner right who expects so many, and how many
-    are noticed.
+    task_name: of the task that is taught.
+    demonstrations: which, by number from 0.
+    least: no attack needs fewer; equal to their number where the attack is the cheapest.
+    loss: what a learner may then lose.
+    flip: whether they are flipped, each into one that fits the wrong reward and not the true one.
+    survives: how many forged ones leave a learner right who expects so many.
+    notices: how many forged ones such a learner notices.
     """
 
     task_name: str

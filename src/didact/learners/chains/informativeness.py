@@ -82,13 +82,19 @@ class TrustInterval(NamedTuple):
 class Informativeness:
     """Whether a demonstrator taught or did, and how sure that is.
 
-    log_bayes_factor: log P(D | teaching) - log P(D | doing). trust: of lambda given teaching.
-    level: of the interval and of the verdict. adds: how much each demonstration narrows the gap.
-    p_doing, p_teaching: posterior predictive p-values, small where demonstrations are neither.
-    trusts, log_evidence: the grid of lambda and log P(D | lambda) - log P(D | 0) on it.
-    n_rewards: how many rewards were integrated over. n_draws: drawn demonstrations for each, None
-    where all were listed. log_posterior: of the measure 'posterior', log P(R | D) of the true
-    reward, or on average over those that may be.
+    log_bayes_factor: log P(D | teaching) - log P(D | doing).
+    trust: the interval of lambda given teaching.
+    level: of the interval and of the verdict.
+    measure: 'information-gap' or 'posterior'.
+    adds: how much each demonstration narrows the information gap.
+    p_doing: posterior predictive p-value of doing, small where the demonstrations do not fit.
+    p_teaching: the same of teaching.
+    n_rewards: how many rewards were integrated over.
+    n_draws: drawn demonstrations for each reward; None where all were listed.
+    log_posterior: of the measure 'posterior', log P(R | D) of the true reward, or on average over
+        those that may be.
+    trusts: the grid of lambda.
+    log_evidence: log P(D | lambda) - log P(D | 0) on the grid.
     """
 
     log_bayes_factor: float
