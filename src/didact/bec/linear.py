@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.numerics.exact import read_number
 from didact.numerics.texts import short_repr
 
 if TYPE_CHECKING:
@@ -250,3 +251,12 @@ def unit_floats(rows: Sequence[Row]) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
     lengths[lengths == 0.0] = 1.0
     return np.asarray(scaled / lengths[:, None])
+
+
+def exact_entry(value: Any, place: str) -> Fraction:
+    """An entry of a row as a fraction; exact rows may hold integers far beyond any float."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    return read_number(value, place)

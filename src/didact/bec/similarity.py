@@ -8,15 +8,14 @@ greedily, which depends on the order of the normals: 40 and 10 degrees against 0
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from didact.bec.linear import exact_entry
 from didact.errors import InvalidNumber, InvalidParameter
 from didact.inputs import choice
-from didact.numerics.exact import read_number
 
 Floats = NDArray[np.float64]
 Matching = Literal["optimal", "greedy"]
@@ -26,15 +25,6 @@ _BLOCK_NUMBERS = 2**21
 
 _EXACT_AS_FLOAT = 2.0**53
 """Integers from here on may round when they become floats."""
-
-
-def exact_entry(value: Any, place: str) -> Fraction:
-    """An entry of a row as a fraction; exact rows may hold integers far beyond any float."""
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Fraction(value)
-    return read_number(value, place)
 
 
 def scaled_rows(rows: ArrayLike, place: str = "rows") -> Floats:

@@ -21,8 +21,7 @@ import numpy as np
 
 from didact.bec.cone import Cone
 from didact.bec.directions import TOLERANCE
-from didact.bec.linear import independent
-from didact.bec.similarity import exact_entry
+from didact.bec.linear import exact_entry, independent
 from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, printable
 from didact.inputs import entries as listed

@@ -63,7 +63,8 @@ class Task:
         object.__setattr__(self, "name", require_text(name, "name"))
         object.__setattr__(self, "layout", _as_layout(layout, mdp.n_states))
         first = whole_number(first_action, "first_action", -LARGEST_COUNT, error=InvalidModel)
-        seen = Observations.read(observations, mdp.n_states, first)
+        is_seen = observations is not None or first != 0
+        seen = Observations.read(observations, mdp.n_states, first) if is_seen else None
         object.__setattr__(self, "observations", seen)
 
     @property
