@@ -42,6 +42,7 @@ teach {GRID} --loss 10%
 frontier {GRID} --out frontier.html
 check six-cell lesson.json --proof --loss
 attack six-cell lesson.json
+identify task.json --change end=3 --change discount=1/2:2
 teach six-cell --lies 1
 check task.json wrong.json
 check {GRID} mixed.json --proof

@@ -59,6 +59,7 @@ _ROOM_OF = {
     "Attack": "didact.teaching",
     "Difficulty": "didact.teaching",
     "Frontier": "didact.teaching",
+    "Identification": "didact.teaching",
     "Lesson": "didact.teaching",
     "Selection": "didact.teaching",
     "Transfer": "didact.teaching",
@@ -67,6 +68,7 @@ _ROOM_OF = {
     "certify": "didact.teaching",
     "check": "didact.teaching",
     "frontier": "didact.teaching",
+    "identify": "didact.teaching",
     "load_lesson": "didact.teaching",
     "rank": "didact.teaching",
     "select": "didact.teaching",
@@ -164,6 +166,7 @@ if TYPE_CHECKING:
     from didact.teaching import Attack as Attack
     from didact.teaching import Difficulty as Difficulty
     from didact.teaching import Frontier as Frontier
+    from didact.teaching import Identification as Identification
     from didact.teaching import Lesson as Lesson
     from didact.teaching import Selection as Selection
     from didact.teaching import Transfer as Transfer
@@ -172,6 +175,7 @@ if TYPE_CHECKING:
     from didact.teaching import certify as certify
     from didact.teaching import check as check
     from didact.teaching import frontier as frontier
+    from didact.teaching import identify as identify
     from didact.teaching import load_lesson as load_lesson
     from didact.teaching import rank as rank
     from didact.teaching import register_teacher as register_teacher

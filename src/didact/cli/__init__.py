@@ -19,7 +19,7 @@ from didact.cli import printing
 from didact.errors import DidactError, DidactWarning, ProofFailed
 
 COMMANDS = (
-    *("worlds", "show", "teach", "frontier", "check", "attack", "explain", "learn"),
+    *("worlds", "show", "teach", "frontier", "check", "attack", "identify", "explain", "learn"),
     *("informativeness", "ask"),
     *("transfer", "exam", "audit", "observe", "rank", "select", "convert", "reproduce"),
     *("studio", "study"),

@@ -14,6 +14,7 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import Scope, demonstrated_pairs
+from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
@@ -29,7 +30,6 @@ from didact.report.page.world import task_drawn, task_picture
 from didact.report.page.writing import EXACT_UP_TO
 from didact.report.words.lessons import status_words
 from didact.stages import stage
-from didact.studio.weight_bounds import WeightBound, weight_bounds
 from didact.studio.worlds import WALL, Ground, Painting, painting_in
 from didact.teaching import Lesson, check, frontier, teach, teach_within
 from didact.teaching.lesson import FEWEST, verified_lesson

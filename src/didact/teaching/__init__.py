@@ -5,6 +5,7 @@ from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import ClipCertificate, ClipLesson
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.frontier import Frontier, frontier
+from didact.teaching.identify import Identification, identify
 from didact.teaching.lesson import Lesson
 from didact.teaching.lesson_files import load_lesson
 from didact.teaching.rank import Difficulty, rank
@@ -20,6 +21,7 @@ __all__ = [
     "ClipLesson",
     "Difficulty",
     "Frontier",
+    "Identification",
     "Lesson",
     "Picks",
     "Problem",
@@ -30,6 +32,7 @@ __all__ = [
     "certify",
     "check",
     "frontier",
+    "identify",
     "load_lesson",
     "rank",
     "register_teacher",

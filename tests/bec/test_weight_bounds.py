@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import fmpq, fmpq_mat
 
-from didact.studio.weight_bounds import weight_bounds
+from didact.bec.weight_bounds import weight_bounds
 from tests.effort import chunks
 
 

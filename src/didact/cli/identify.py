@@ -1,0 +1,53 @@
+"""`didact identify`: what can no demonstration teach here, and what would reveal it?"""
+
+from __future__ import annotations
+
+import click
+
+from didact.cli import options, printing
+from didact.errors import InvalidParameter
+
+
+@click.command("identify")
+@click.argument("world")
+@options.parameters
+@options.seed("a random world")
+@click.option(
+    "--change",
+    "changes",
+    multiple=True,
+    metavar="KIND=VALUE[:PRICE]",
+    help="discount=, wall=, end=, start= or slip= that is offered; may be given again.",
+)
+@click.option("--goal", metavar="I,J", help="Two features that are to be told apart, as 3,5.")
+@options.horizon
+@options.scope()
+@options.as_json
+def command(
+    world: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    changes: tuple[str, ...],
+    goal: str | None,
+    as_json: bool,
+    **given: object,
+) -> int:
+    """Say what no demonstration in WORLD can teach, and the cheapest change that reveals it.
+
+    Without --change starts, discounts, single walls and ends are tried, at the price 1 each. Exit
+    code 0: nothing is invisible, or the changes are confirmed; 3: nothing tried reveals it.
+    """
+    from didact.teaching import identify
+    from didact.worlds.opening import open_task
+
+    task = open_task(world, options.world_settings(world, settings, seed))
+    wanted = options.read_numbers(goal, "--goal")
+    if wanted is not None and len(wanted) != 2:
+        raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")
+    with printing.waiting(f"identifying {world}"):
+        found = identify(task, list(changes) or None, goal=wanted, **given)  # type: ignore[arg-type]
+    if as_json:
+        printing.print_json(found.to_dict())
+    else:
+        printing.print_result(found.lines())
+    return printing.exit_code(found.confirmed)

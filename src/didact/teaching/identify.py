@@ -1,0 +1,498 @@
+"""What no demonstration in an MDP can teach, and the cheapest change of the MDP that reveals it.
+
+A direction u of the weights is invisible when no policy's half-spaces see it: every policy has the
+same return for the reward phi.u after every action of every state in scope. Then V = the value of
+phi.u solves V(s) = phi(s, a).u + discount E V(next) for every action a; and if one policy's rows
+mu(s, a) - mu(s, b) do not see u, its own V solves that, so that no policy's rows do. The invisible
+space is therefore the null space of the optimal policy's rows (exact), whatever policy is shown.
+
+A change is another MDP with the same features and weights: a member of a family, with a price. The
+invisible space of a family is the intersection of its members'. A set of changes reveals a goal if
+that intersection is small enough: for each direction that it still holds, one must be taken that
+sees it. That is an implicit hitting set; its bound is the proof. What is found is confirmed by
+`teach` on the resulting family, in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
+from didact.bec.halfspaces import Scope
+from didact.bec.linear import Row, dot, independent, null_basis, primitive, row_reduced
+from didact.bec.weight_bounds import WeightBound, weight_bounds
+from didact.errors import DidactError, InvalidParameter, Unsupported
+from didact.inputs import counted, instance, is_whole, plain_document, shown, shown_name
+from didact.mdp import MDP, Family, Task, Transitions
+from didact.mdp.naming import state_words
+from didact.numerics.exact import Floats, read_number, whole_if_whole
+from didact.planning.paths import reachable_states
+from didact.planning.successor import float_successor_features
+from didact.stages import counting
+from didact.teaching.covers.minimum import Minimum, Uncoverable, cheapest_cover
+from didact.teaching.lesson import Missing
+from didact.teaching.teach import teach
+
+DISCOUNTS = ("0", "1/2", "9/10", "99/100")
+"""Discounts that are proposed where no changes are given."""
+MAX_PROPOSED = 40
+"""States that a start, a wall or an end is proposed in, evenly spaced."""
+UNSEEN = 1e-9
+"""Relative size below which floats say that a proposed change does not see a direction."""
+
+
+class Change(NamedTuple):
+    """A change of the MDP: its name, what the MDP is then, and what the change costs."""
+
+    name: str
+    task: Task
+    price: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """What stays open in an MDP whatever is demonstrated, and what would reveal it.
+
+    invisible: basis of the invisible directions, integers. told: each in words. bounds: smallest
+    and largest value of each weight within the BEC, w[unit] being 1 or -1. unseen: constraints that
+    no demonstration from these starts shows, with the reason. changes: the cheapest that reveal the
+    goal, with their cost and a bound; None where none are needed or none do. left: invisible
+    directions after them. confirmed: whether `teach` on the family of the MDP and the changes finds
+    just these. n_tried: changes that were offered or proposed.
+    """
+
+    task: Task
+    invisible: tuple[Row, ...]
+    told: tuple[str, ...]
+    unit: int
+    bounds: tuple[tuple[WeightBound, WeightBound], ...]
+    unseen: tuple[Missing, ...]
+    changes: tuple[Change, ...] | None
+    cost: int | Fraction | None
+    lower_bound: int | Fraction | None
+    left: tuple[Row, ...]
+    confirmed: bool
+    n_tried: int
+
+    @property
+    def is_cheapest(self) -> bool:
+        """Whether no cheaper changes among those tried reveal the goal, proved exactly."""
+        return self.cost is not None and self.cost == self.lower_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for machines."""
+        bounds = [[None if b.value is None else b.value for b in pair] for pair in self.bounds]
+        names = ("invisible", "told", "unit", "cost", "lower_bound", "left", "confirmed", "n_tried")
+        document: dict[str, Any] = plain_document(
+            {
+                "task": self.task.name,
+                **{name: getattr(self, name) for name in names},
+                "bounds": bounds,
+                "unseen": [missing.document() for missing in self.unseen],
+                "changes": None
+                if self.changes is None
+                else [{"name": c.name, "price": c.price} for c in self.changes],
+                "is_cheapest": self.is_cheapest,
+            }
+        )
+        return document
+
+    def lines(self, most: int = 8) -> list[str]:
+        """The result in sentences, at most so many of a kind."""
+        d = len(self.invisible)
+        name = shown_name(self.task.name)
+        found = [
+            f"{name}: {counted(d, 'direction')} of the {self.task.mdp.n_features} weights "
+            + ("is" if d == 1 else "are")
+            + " invisible to every demonstration."
+            if d
+            else f"{name}: every direction of the weights shows in some policy."
+        ]
+        found += [f"  {words}" for words in self.told[:most]]
+        found += _bound_lines(self)[:most]
+        if self.unseen:
+            found.append(f"Not shown from these starts: {counted(len(self.unseen), 'constraint')}.")
+            found += [f"  {m.words} ({m.reason})" for m in self.unseen[:3]]
+        return [*found, *_change_lines(self)]
+
+
+def _bound_lines(found: Identification) -> list[str]:
+    names = found.task.mdp.feature_names
+    if not found.bounds:
+        return []
+    unit = _named(found.task.mdp, found.unit)
+    low = found.bounds[found.unit][0].value
+    lines = [f"Within the BEC, where {unit} is {low}:"]
+    for i, pair in enumerate(found.bounds):
+        if i != found.unit:
+            ends = ["any" if b.value is None else f"{float(b.value):.4g}" for b in pair]
+            lines.append(f"  {_named(found.task.mdp, i)}: from {ends[0]} to {ends[1]}")
+    assert names is None or len(names) == len(found.bounds)
+    return lines
+
+
+def _change_lines(found: Identification) -> list[str]:
+    if not found.invisible:
+        return []
+    if found.changes is None:
+        return [f"None of {counted(found.n_tried, 'change')} tried reveals what was asked for."]
+    named = ", ".join(change.name for change in found.changes)
+    what = "nothing is invisible" if not found.left else f"{len(found.left)} stay invisible"
+    cheapest = "proved cheapest" if found.is_cheapest else f"at least {found.lower_bound} needed"
+    sure = "confirmed by teach" if found.confirmed else "not confirmed"
+    return [f"To reveal it: {named}; cost {found.cost}, {cheapest}; then {what} ({sure})."]
+
+
+def identify(
+    task: Task,
+    changes: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    goal: Any = None,
+    horizon: int | None = None,
+    scope: Scope = "reachable",
+    bec: EquivalenceClass | None = None,
+) -> Identification:
+    """What no demonstration in this MDP can teach, and the cheapest change that reveals it.
+
+    task: the task; its weights decide the BEC, what is invisible does not depend on them.
+    changes: {name: task} or {name: (task, price)}, other MDPs with the same features and weights;
+        or texts such as 'discount=0.5', 'wall=12', 'end=3', 'start=0', 'slip=0.1', each at the
+        price 1, or at 'wall=12:3' the price 3. None proposes starts, discounts, single walls and
+        ends.
+    goal: a pair of features (i, j) to be told apart, a direction (k,) whose return is to be fixed,
+        or None: everything that all changes together reveal.
+    horizon: steps of a demonstration, for what is not shown from the starts; as in `teach`.
+    scope: 'reachable' or 'all': whose states count.
+    bec: the task's class, when it is at hand.
+    """
+    instance(task, Task, "task", "such as didact.make('six-cell')")
+    require_class(task, bec)
+    bec = equivalence_class(task, scope=scope, arithmetic="exact") if bec is None else bec
+    if bec.rows.exact is None:
+        raise Unsupported("identify needs exact numbers; give the class of arithmetic='exact'")
+    invisible = _invisible(bec)
+    told = tuple(direction_words(task.mdp, direction) for direction in invisible)
+    functionals = _goal(task.mdp, goal)
+    unit, bounds = _bounds(bec)
+    lesson = teach(task, horizon=horizon, bec=bec)
+    offered = None if changes is None else _given(task, changes)
+    chosen: tuple[Change, ...] | None = None
+    minimum, left, n_tried, confirmed = None, invisible, 0, not invisible
+    if invisible:
+        candidates: Sequence[Any] = _proposed(task) if offered is None else offered
+        is_exact = offered is not None
+        found = _cheapest(invisible, candidates, functionals, scope, exact=is_exact)
+        n_tried = len(candidates)
+        if found is not None:
+            chosen, minimum = found
+            family = Family(
+                [task, *(change.task for change in chosen)], name=f"{task.name}, changed"
+            )
+            of_family = equivalence_class(family, scope=scope, arithmetic="exact")
+            left = _invisible(of_family)
+            is_taught = teach(family, bec=of_family, horizon=1, starts="all").is_complete
+            confirmed = is_taught and not any(dot(f, u) for f in functionals for u in left)
+    return Identification(
+        *(task, invisible, told, unit, bounds, lesson.uncovered, chosen),
+        None if minimum is None else whole_if_whole(Fraction(minimum.cost)),
+        None if minimum is None else whole_if_whole(Fraction(minimum.lower_bound)),
+        *(left, confirmed, n_tried),
+    )
+
+
+def _invisible(bec: EquivalenceClass) -> tuple[Row, ...]:
+    """The integer basis of the directions that no row of a class sees."""
+    assert bec.rows.exact is not None
+    rows = list(bec.rows.exact)
+    k = len(bec.cone.true_weights.floats)
+    basis, pivots = row_reduced(rows) if rows else ([], [])
+    return tuple(null_basis(basis, pivots, k))
+
+
+def _bounds(bec: EquivalenceClass) -> tuple[int, tuple[tuple[WeightBound, WeightBound], ...]]:
+    """The unit, the largest weight, and what each weight may be in it."""
+    weights, rows = bec.cone.true_weights.fractions(), bec.rows.exact
+    assert rows is not None
+    unit = max(range(len(weights)), key=lambda i: abs(weights[i]))
+    if not weights[unit]:
+        return unit, ()
+    spanning = [rows[m[0]] for m in bec.cone.facets] + [rows[r] for r in bec.cone.equalities]
+    sign = 1 if weights[unit] > 0 else -1
+    return unit, tuple(weight_bounds(spanning, len(weights), unit, sign))
+
+
+def direction_words(mdp: MDP, direction: Row) -> str:
+    """What it means that a direction is invisible."""
+    parts = [(amount, _named(mdp, i)) for i, amount in enumerate(direction) if amount]
+    if len(parts) == 1:
+        return f"The weight of {parts[0][1]} changes nothing."
+    if len(parts) == mdp.n_features and len({amount for amount, _ in parts}) == 1:
+        return "Adding the same amount to every weight changes nothing."
+    if len(parts) == 2 and parts[0][0] == -parts[1][0]:
+        one, other = parts[0][1], parts[1][1]
+        return f"{one} and {other} cannot be told apart: weight moved between them changes nothing."
+    listed = ", ".join(f"{amount:+d} to {name}" for amount, name in parts[:8])
+    return f"Adding {listed}{' and so on' if len(parts) > 8 else ''} changes nothing."
+
+
+def _named(mdp: MDP, feature: int) -> str:
+    names = mdp.feature_names
+    return f"feature {feature}" if names is None else str(names[feature])
+
+
+def _goal(mdp: MDP, goal: Any) -> list[Row]:
+    """The functionals of the weights that are to be seen; none for everything that can be."""
+    if goal is None:
+        return []
+    k = mdp.n_features
+    listed = list(goal) if isinstance(goal, list | tuple | np.ndarray) else [goal]
+    if len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed) and k != 2:
+        first, second = int(listed[0]), int(listed[1])
+        if first != second:
+            return [tuple((i == first) - (i == second) for i in range(k))]
+    if len(listed) == k:
+        row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
+        if any(row):
+            return [row]
+    raise InvalidParameter(
+        f"goal must be a pair of different features from 0 to {k - 1} or a direction ({k},) that "
+        f"is not 0; it is {shown(goal)}"
+    )
+
+
+def _given(task: Task, changes: Any) -> list[Change]:
+    """The changes that are offered."""
+    if isinstance(changes, str):
+        changes = [changes]
+    if not isinstance(changes, Mapping):
+        return [_parsed(task, text) for text in changes]
+    found = []
+    for name, value in changes.items():
+        other, price = value if isinstance(value, tuple) else (value, 1)
+        instance(other, Task, f"changes[{name!r}]", "or a pair of it and a price")
+        found.append(Change(str(name), other, _price(price, name)))
+    return found
+
+
+def _price(value: Any, name: Any) -> Fraction:
+    price = read_number(value, f"price of {name}")
+    if price <= 0:
+        raise InvalidParameter(f"prices must be positive; {name} costs {shown(value)}")
+    return Fraction(price)
+
+
+def _parsed(task: Task, text: Any) -> Change:
+    """A change from a text kind=value or kind=value:price."""
+    kind, _, rest = text.partition("=") if isinstance(text, str) else ("", "", "")
+    value, _, price = rest.partition(":")
+    if kind not in ("discount", "wall", "end", "start", "slip") or not value:
+        raise InvalidParameter(
+            "a change must be discount=, wall=, end=, start= or slip= with a value, as wall=12 or "
+            f"wall=12:3 with its price; it is {shown(text)}"
+        )
+    return Change(f"{kind}={value}", _changed(task, kind, value), _price(price or 1, text))
+
+
+def _changed(task: Task, kind: str, value: Any) -> Task:
+    """The task with another discount, start or slip, or a state that is closed or ends."""
+    mdp = task.mdp
+    given: dict[str, Any] = {"start": mdp.start, "terminal": mdp.terminal}
+    moves, discount = mdp.transitions, mdp.exact_discount
+    if kind == "discount":
+        discount = read_number(value, "discount")
+    elif kind == "slip":
+        moves = _slipping(mdp, read_number(value, "slip"))
+    else:
+        state = int(value) if str(value).isdigit() else -1
+        if not 0 <= state < mdp.n_states or mdp.terminal[state]:
+            raise InvalidParameter(
+                f"{kind} must name a state from 0 to {mdp.n_states - 1} that does not end; "
+                f"it is {shown(value)}"
+            )
+        if kind == "start":
+            given["start"] = [int(s == state) for s in range(mdp.n_states)]
+        if kind == "end":
+            given["terminal"] = [*np.flatnonzero(mdp.terminal).tolist(), state]
+            moves = _without_rows(mdp, state)
+        if kind == "wall":
+            moves = _walled(mdp, state)
+        if kind in ("end", "wall"):
+            start = [Fraction(0) if s == state else p for s, p in enumerate(mdp.start.fractions())]
+            if not sum(start):
+                raise InvalidParameter(f"{kind}={state} leaves no start; give start= another one")
+            given["start"] = [p / sum(start) for p in start]
+    named = {name: getattr(mdp, name) for name in ("state_names", "action_names", "feature_names")}
+    changed = MDP(moves, mdp.features, discount, **given, **named)
+    return Task(changed, task.true_weights, name=f"{task.name}, {kind}={value}")
+
+
+def _rows(mdp: MDP) -> Iterable[tuple[int, int, int, Fraction]]:
+    """All (state, action, next state, probability)."""
+    palette, codes = mdp.transitions.exact()
+    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
+    for row in range(mdp.n_states * mdp.n_actions):
+        for entry in range(int(offsets[row]), int(offsets[row + 1])):
+            state, action = divmod(row, mdp.n_actions)
+            yield state, action, int(successors[entry]), palette[codes[entry]]
+
+
+def _from(mdp: MDP, rows: Iterable[tuple[int, int, int, Fraction]]) -> Transitions:
+    sums: dict[tuple[int, int, int], Fraction] = {}
+    for state, action, target, p in rows:
+        key = state, action, target
+        sums[key] = sums.get(key, Fraction(0)) + p
+    listed = [(*key, p) for key, p in sums.items() if p]
+    return Transitions.from_rows(listed, mdp.n_states, mdp.n_actions)
+
+
+def _walled(mdp: MDP, wall: int) -> Transitions:
+    """Moves into a state lead nowhere instead."""
+    return _from(mdp, ((s, a, s if t == wall else t, p) for s, a, t, p in _rows(mdp)))
+
+
+def _without_rows(mdp: MDP, end: int) -> Transitions:
+    return _from(mdp, (row for row in _rows(mdp) if row[0] != end))
+
+
+def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
+    """With this probability any action is taken instead, all equally likely."""
+    if not 0 <= slip <= 1:
+        raise InvalidParameter(f"slip must be from 0 to 1; it is {slip}")
+    mixed = []
+    for state, action, target, p in _rows(mdp):
+        mixed.append((state, action, target, p * (1 - slip)))
+        mixed += [(state, b, target, p * slip / mdp.n_actions) for b in range(mdp.n_actions)]
+    return _from(mdp, mixed)
+
+
+def _proposed(task: Task) -> list[_Lazy]:
+    """Starts that the own one does not lead to, discounts, single walls and ends."""
+    mdp, found = task.mdp, []
+    going = np.flatnonzero(~mdp.terminal)
+    places = np.unique(np.linspace(0, len(going) - 1, MAX_PROPOSED).astype(int))
+    going = going[places].tolist()
+    reached = reachable_states(mdp)
+    kinds: list[tuple[str, Any]] = [("start", s) for s in going if not reached[s]]
+    kinds += [("discount", g) for g in DISCOUNTS if Fraction(g) != mdp.exact_discount]
+    kinds += [(kind, s) for kind in ("end", "wall") for s in going]
+    for kind, value in kinds:
+        name = f"{kind}={value}" if kind == "discount" else f"{kind} at {state_words(task, value)}"
+        found.append((name, kind, value))
+    return [_Lazy(name, (task, kind, value), Fraction(1)) for name, kind, value in found]
+
+
+class _Lazy(NamedTuple):
+    """A change that is made when it is needed: hundreds are proposed."""
+
+    name: str
+    how: tuple[Task, str, Any]
+    price: Fraction
+
+    @property
+    def task(self) -> Task:
+        return _changed(*self.how)
+
+
+def _cheapest(
+    invisible: Sequence[Row],
+    candidates: Sequence[Any],
+    functionals: Sequence[Row],
+    scope: Scope,
+    *,
+    exact: bool,
+) -> tuple[tuple[Change, ...], Minimum] | None:
+    """The cheapest changes after which the functionals are seen, or all that can be is."""
+    spaces: list[tuple[Row, ...]] = []
+    tell = counting("identify: {:,} of {:,} changes")
+    for number, change in enumerate(candidates):
+        if tell is not None and number % 10 == 0:
+            tell(number, len(candidates))
+        spaces.append(_sees(change, invisible, scope, exact=exact))
+        if not exact and not _kept(invisible, spaces[-1:]):
+            candidates = candidates[: number + 1]  # one reveals everything, at the lowest price
+            break
+    everything = _kept(invisible, (rows for rows in spaces))
+    goals = [*functionals] if functionals else _others(invisible, everything)
+
+    def find_gap(chosen: tuple[int, ...]) -> set[int] | None:
+        still = _kept(invisible, (spaces[number] for number in chosen))
+        for direction in still:
+            if any(dot(f, direction) for f in goals):
+                return {
+                    n for n, rows in enumerate(spaces) if any(dot(row, direction) for row in rows)
+                }
+        return None
+
+    if not goals:
+        return None
+    try:  # prices are exact, and so is what each change sees
+        found = cheapest_cover(
+            [()] * len(candidates), [change.price for change in candidates], find_gap
+        )
+    except Uncoverable:
+        return None
+    chosen = tuple(
+        Change(candidates[n].name, candidates[n].task, candidates[n].price) for n in found.chosen
+    )
+    if not chosen:
+        return None
+    return chosen, found
+
+
+def _others(invisible: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
+    """Functionals that vanish on what is kept and on nothing more of what was invisible."""
+    k = len(invisible[0])
+    basis, pivots = row_reduced(list(kept)) if kept else ([], [])
+    outside = null_basis(basis, pivots, k)
+    return [row for row in outside if any(dot(row, u) for u in invisible)]
+
+
+def _kept(invisible: Sequence[Row], seen_by: Iterable[Sequence[Row]]) -> list[Row]:
+    """The combinations of invisible directions that no row sees."""
+    rows = [tuple(dot(row, u) for u in invisible) for each in seen_by for row in each]
+    basis, pivots = row_reduced(rows) if rows else ([], [])
+    mixed = null_basis(basis, pivots, len(invisible))
+    return [
+        primitive(
+            [
+                sum(c * u[i] for c, u in zip(mix, invisible, strict=True))
+                for i in range(len(invisible[0]))
+            ]
+        )
+        for mix in mixed
+    ]
+
+
+def _sees(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool) -> tuple[Row, ...]:
+    """Rows of the changed MDP that span what it sees of the invisible directions.
+
+    exact: else floats may say that it sees nothing, and only what sees something is made exact.
+    """
+    try:
+        other = change.task
+    except DidactError:
+        return ()
+    if not exact and not _sees_in_floats(other.mdp, invisible):
+        return ()
+    rows = equivalence_class(other, scope=scope, arithmetic="exact").rows.exact
+    assert rows is not None
+    images = [tuple(dot(row, u) for u in invisible) for row in rows]
+    useful = [i for i, image in enumerate(images) if any(image)]
+    kept = independent([images[i] for i in useful])
+    return tuple(rows[useful[i]] for i in kept)
+
+
+def _sees_in_floats(mdp: MDP, invisible: Sequence[Row]) -> bool:
+    policy = np.zeros((mdp.n_states, mdp.n_actions))
+    policy[:, 0] = 1.0
+    counts: Floats = float_successor_features(mdp, policy).pairs
+    directions = np.array([[float(x) for x in u] for u in invisible])
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    values = counts[reachable_states(mdp) & ~mdp.terminal] @ directions.T
+    spread = values.max(axis=1) - values.min(axis=1)
+    return bool((spread > UNSEEN * (1 + np.abs(values).max(initial=0.0))).any())
