@@ -122,7 +122,6 @@ class Identification:
 
 
 def _bound_lines(found: Identification) -> list[str]:
-    names = found.task.mdp.feature_names
     if not found.bounds:
         return []
     unit = _named(found.task.mdp, found.unit)
@@ -132,7 +131,6 @@ def _bound_lines(found: Identification) -> list[str]:
         if i != found.unit:
             ends = ["any" if b.value is None else f"{float(b.value):.4g}" for b in pair]
             lines.append(f"  {_named(found.task.mdp, i)}: from {ends[0]} to {ends[1]}")
-    assert names is None or len(names) == len(found.bounds)
     return lines
 
 
