@@ -337,3 +337,32 @@ def test_mountain_car_at_its_wall_is_nudged():
     assert moved[1] == 0
     assert moved_numbers((1, 2), 1e-9, np.random.default_rng(0)) is None
     assert moved_numbers((True, 2.0), 1e-9, np.random.default_rng(0)) is None
+
+
+class Knobs:
+    """Two knobs of two and three positions; the reward is what they show."""
+
+    action_space = spaces.MultiDiscrete([2, 3])
+    weights = np.array([1.0, 0.5])
+
+    def start(self, n, rng):
+        return rng.random((n, 1))
+
+    def step(self, states, actions):
+        return states, self.features(actions) @ self.weights, np.zeros(len(states), bool)
+
+    def features(self, action):
+        return np.asarray(action, dtype=float)
+
+    def best_policy(self, discount):
+        return lambda seen: np.tile([1, 2], (len(np.atleast_2d(seen)), 1))
+
+
+def test_each_of_several_discrete_actions_is_tried_alone():
+    seen = observe(Knobs(), discount=0.5, n_rollouts=3, length=3)
+    assert seen.others[0].tolist() == [[0, 2], [1, 0], [1, 1]]
+    np.testing.assert_allclose(seen.rows[0], [[1, 0], [0, 2], [0, 1]])
+    assert not seen.mistaken.any()
+    assert didact.certify(seen, didact.teach(seen), n_states=300).certificate.holds
+    with pytest.raises(InvalidParameter, match="actions is for continuous actions"):
+        observe(Knobs(), discount=0.5, actions=0.1)

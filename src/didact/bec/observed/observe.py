@@ -328,6 +328,16 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
             raise InvalidParameter("actions is for continuous actions; here all others are tried")
         first = int(getattr(space, "start", 0))
         return Alternatives(n_actions=int(n), first=first, held=settings.held)
+    if getattr(space, "nvec", None) is not None and np.ndim(space.nvec) == 1:
+        if actions is not None:
+            raise InvalidParameter("actions is for continuous actions; here all others are tried")
+        most, zeros = np.asarray(space.nvec, dtype=float) - 1, np.zeros(len(space.nvec))
+        return Alternatives(0, 0, zeros, most, zeros, 0, 0, settings.held)
+    if getattr(space, "low", None) is None:
+        raise InvalidModel(
+            "actions must be Discrete, MultiDiscrete with one axis, or Box; the action space is "
+            f"{shown(space)}"
+        )
     low, high = np.asarray(space.low, dtype=float), np.asarray(space.high, dtype=float)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise InvalidModel("continuous actions must have bounds; this action space has none")

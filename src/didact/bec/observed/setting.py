@@ -342,7 +342,9 @@ class Alternatives:
 
     Of a discrete space with `n_actions` from `first` on: all others. Of a continuous one: the
     policy's action moved by `width` along every axis, both ways, and `n_random` uniform actions,
-    within the bounds; the generator's stream is fixed, so measuring again tries the same ones.
+    within the bounds; the generator's stream is fixed, so measuring again tries the same ones. Of
+    several discrete numbers at once (MultiDiscrete), up to `high` and without a width: every other
+    value of each of them alone.
     held: for how many steps they are taken before the policy goes on; each number of steps is an
     alternative of its own.
     """
@@ -361,10 +363,17 @@ class Alternatives:
         each = n_others // len(self.held)
         return (1, *(steps for steps in self.held for _ in range(each)))
 
+    @property
+    def is_multi_discrete(self) -> bool:
+        """Whether actions are several whole numbers, up to `high`; they have no step around."""
+        return not self.n_actions and not np.any(self.width)
+
     def n_others(self, space: Any) -> int:
         """How many alternatives a state has."""
         if self.n_actions:
             return (self.n_actions - 1) * len(self.held)
+        if self.is_multi_discrete:
+            return int(np.sum(self.high)) * len(self.held)
         return (2 * int(math.prod(space.shape)) + self.n_random) * len(self.held)
 
     def beside(self, own: Any, observations: Any) -> Any:
@@ -375,7 +384,15 @@ class Alternatives:
         if self.n_actions:
             shift = np.arange(1, self.n_actions)
             return (own[:, None] - self.first + shift) % self.n_actions + self.first
-        m = own.shape[1]
+        if self.is_multi_discrete:
+            tried = []
+            for j, most in enumerate(map(int, self.high)):
+                for further in range(1, most + 1):
+                    other = np.array(own)
+                    other[:, j] = (other[:, j] + further) % (most + 1)
+                    tried.append(other)
+            return np.stack(tried, axis=1)
+        m = own.shape[-1]
         steps = np.concatenate([np.eye(m), -np.eye(m)]) * self.width
         near = np.clip(own[:, None] + steps, self.low, self.high)
         rng = stream(self.seed, "alternatives", len(observations))

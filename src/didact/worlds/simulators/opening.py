@@ -65,6 +65,7 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         'mujoco', 'copy' or 'replay'.
     plain: objects, whose steps give `info`, also where a vector entry point steps arrays.
     """
+    env = _single(env)
     title = env if isinstance(env, str) else None
     env = named_environment(env)
     if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
@@ -86,6 +87,24 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         )
     drawing = drawing_maker(env, _without_limit)
     return _restored(make, name_of(getattr(first, "unwrapped", first)), restore, drawing)
+
+
+def _single(env: Any) -> Any:
+    """One environment of those that a vector environment steps; others as they are."""
+    if inspect.isclass(env) or not hasattr(env, "num_envs") or is_array_simulator(env):
+        return env
+    kind = type(env).__name__
+    inside = getattr(env, "envs", None)
+    if kind in ("DummyVecEnv", "SyncVectorEnv") and inside:
+        return inside[0]
+    spec = getattr(env, "spec", None)
+    if spec is not None and getattr(env, "env", None) is None:
+        return spec.id
+    raise Unsupported(
+        f"{kind} steps several environments, or changes what they show; give one environment, or "
+        "a function that makes it, and the agent with its normalisation (load_agent of its folder, "
+        "trust_pickle=True) or in a function that calls normalize_obs"
+    )
 
 
 def _restored(
