@@ -25,6 +25,9 @@ COMMANDS = (
     "check {world} wrong.json",
     "explain {world} --out page.html",
     "transfer lesson.json {world}",
+    "teach {world} --lies 1",
+    "attack {world} lesson.json",
+    "informativeness {world} lesson.json --n-draws 10",
     "learn {world} lesson.json --n-steps 200 --n-chains 2",
     "learn {world} wrong.json --n-steps 200 --n-chains 2",
     "ask {world} --n-steps 50 --n-chains 2 --n-queries 20",
@@ -57,9 +60,9 @@ def test_the_default_output_of_every_command_fits_one_screen(didact, tmp_path, m
     (tmp_path / "weights.json").write_text(json.dumps([1.0] * task.mdp.n_features))
     for command in COMMANDS:
         answer = didact(*command.format(world=world).split())
-        if answer.code == 2:  # the lesson is not complete
-            assert command.startswith("transfer"), answer
-            assert "partial" in answer.err
+        if answer.code == 2:  # what may be shown cannot teach it, or not against a forgery
+            assert command.startswith(("transfer", "teach {world} --lies")), answer
+            assert "partial" in answer.err or "cannot teach it" in answer.err
         require_fits(answer.out, command)
 
 

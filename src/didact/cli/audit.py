@@ -69,7 +69,7 @@ def command(
     """Say whether an agent, or a person, is aligned with WORLD.
 
     Weights are planned and compared in every state. Policies and trained agents are followed along
-    what they do from the start on. Answers are graded by an exam. A fail names a situation and what
+    what they do from the start on. Answers are graded by an exam. A fail names a state and what
     it costs. With --loss it may act wrongly as long as that costs little. Exit code 0: passed; 3:
     failed, or not decided.
     """

@@ -82,18 +82,24 @@ class StudyReport:
         return sum(run.busy for run in self.runs) / offered if offered else None
 
 
-def cell_text(cell: TableCell | None, column: Column) -> str:
-    """'14.65 ± 1.02 (paper 17.160: below)'; '20 of 20' for counts."""
+def cell_parts(cell: TableCell | None, column: Column) -> tuple[str, str]:
+    """Our number, and the paper's with the verdict where it has one: '14.65', '17.160: below'."""
     if cell is None:
-        return ""
+        return "", ""
     if isinstance(cell.ours, str):
-        return cell.ours
+        return cell.ours, ""
     text = estimate_text(cell.ours, column)
     if cell.printed is None:
-        return text
+        return text, ""
     percent = "%" if column.kind == "percent" else ""
     verdict = "" if cell.verdict is None else f": {cell.verdict}"
-    return f"{text} (paper {cell.printed.text}{percent}{verdict})"
+    return text, f"{cell.printed.text}{percent}{verdict}"
+
+
+def cell_text(cell: TableCell | None, column: Column) -> str:
+    """'14.65 ± 1.02 (paper 17.160: below)'; '20 of 20' for counts."""
+    ours, paper = cell_parts(cell, column)
+    return f"{ours} (paper {paper})" if paper else ours
 
 
 def estimate_text(ours: Estimate, column: Column) -> str:
@@ -312,16 +318,10 @@ def _grid(table: Table) -> TableGrid:
         title=table.title,
         heads=(table.rows_are, *(column.name for column in columns)),
         rows=tuple(
-            (row, tuple(_parts(table.cell(row, column.name), column) for column in columns))
+            (row, tuple(cell_parts(table.cell(row, column.name), column) for column in columns))
             for row in table.rows
         ),
     )
-
-
-def _parts(cell: TableCell | None, column: Column) -> tuple[str, str]:
-    """Our number, and the paper's with the verdict where it has one."""
-    ours, _, paper = cell_text(cell, column).partition(" (paper ")
-    return ours, paper.removesuffix(")")
 
 
 def _has_printed(report: StudyReport) -> bool:

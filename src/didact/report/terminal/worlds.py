@@ -314,7 +314,9 @@ def draw_steps(
     lines = _grid(task, inside, width, MAX_LESSON_ROWS)
     if len(shown) > 1:
         n = len(shown)
-        lines.append(Text(f"{' ' * INDENT}{arrows[0]}{n}: a step of demonstration {n}"))
+        shared = len(told) < sum(map(len, shown))
+        end = "; a repeated step has the lowest number" if shared else ""
+        lines.append(Text(f"{' ' * INDENT}{arrows[0]}{n}: a step of demonstration {n}{end}"))
     return lines
 
 
