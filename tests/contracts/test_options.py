@@ -22,6 +22,7 @@ from didact.teaching.clips.lesson import teach_observed
 from didact.worlds.opening import open_task_or_family
 
 EDGE_ONLY = {
+    ("observe", "--time"): "seconds, half for observe and half for certify",
     "--trust-pickle": "files of agents are read on the command line only",
     "--json": "prints what Python returns",
     "--details": "prints more of what Python returns",
@@ -51,6 +52,8 @@ EDGE_ONLY = {
     ("select", "--replace"): "for --out, as of save_recording",
 }
 PYTHON_ONLY = {
+    ("audit", "features"): "an environment, in Python alone",
+    ("certify", "replan"): "always on the command line",
     "task": "WORLD", "mdp": "WORLD", "tasks": "NAMES", "unseen": "WORLD", "lesson": "LESSON",
     "demonstrations": "DEMONSTRATIONS", "source": "SOURCE", "target": "TARGET", "names": "NAME",
     "policy": "POLICY", "parameters": "--parameter", "world": "--task", "changes": "--setting",

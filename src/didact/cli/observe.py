@@ -56,7 +56,9 @@ def forecasts() -> Iterator[None]:
     "--n-rollouts", default=100, within=options.Whole(1), help="Episodes of the policy."
 )
 @click.option("--length", type=options.Whole(1), help="Their most steps; to their end if left out.")
-@click.option("--time", "seconds", type=float, help="Seconds that all may take, about.")
+@click.option(
+    "--time", "seconds", type=float, help="Seconds for branches, about; replanning comes on top."
+)
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
 @click.option("--repeats", type=options.Whole(2), help="Branches of each action, with chance.")
