@@ -27,7 +27,7 @@ RESERVED = (
 @options.parameters
 @options.seed("a random world and teacher")
 @options.members
-@options.text("--teacher", "scot", "scot, scot-redundant, exact, uvm, random, or one of your own.")
+@options.text("--teacher", "scot", "scot, exact, auto, scot-redundant, uvm, random, or your own.")
 @options.horizon
 @options.cost("attempts")
 @click.option(
