@@ -58,12 +58,18 @@ class Change(NamedTuple):
 class Identification:
     """What stays open in an MDP whatever is demonstrated, and what would reveal it.
 
-    invisible: basis of the invisible directions, integers. told: each in words. bounds: smallest
-    and largest value of each weight within the BEC, w[unit] being 1 or -1. unseen: constraints that
-    no demonstration from these starts shows, with the reason. changes: the cheapest that reveal the
-    goal, with their cost and a bound; None where none are needed or none do. left: invisible
-    directions after them. confirmed: whether `teach` on the family of the MDP and the changes finds
-    just these. n_tried: changes that were offered or proposed.
+    task: that was looked at.
+    invisible: basis of the invisible directions, integers.
+    told: each of them in words.
+    unit: the feature whose weight is 1 or -1 in the bounds.
+    bounds: smallest and largest value of each weight within the BEC, w[unit] being 1 or -1.
+    unseen: constraints that no demonstration from these starts shows, with the reason.
+    changes: the cheapest that reveal the goal; None where none are needed or none do.
+    cost: of the changes.
+    lower_bound: no changes that reveal the goal cost less.
+    left: invisible directions after the changes.
+    confirmed: whether `teach` on the family of the MDP and the changes finds just these.
+    n_tried: changes that were offered or proposed.
     """
 
     task: Task
@@ -103,7 +109,10 @@ class Identification:
         return document
 
     def lines(self, most: int = 8) -> list[str]:
-        """The result in sentences, at most so many of a kind."""
+        """The result in sentences.
+
+        most: how many of a kind.
+        """
         d = len(self.invisible)
         name = shown_name(self.task.name)
         found = [
