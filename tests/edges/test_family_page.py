@@ -45,7 +45,7 @@ def test_steps_stand_below_their_world_without_its_name(tmp_path):
     for member, (name, card) in enumerate(zip(names, cards, strict=True)):
         own = [(i, d) for i, d in enumerate(lesson.demonstrations, start=1) if d.member == member]
         told = [
-            f"{number}. {'; '.join(pair_words(family[member], s, a) for s, a in shown)}"
+            f"{number}. {', then '.join(pair_words(family[member], s, a) for s, a in shown)}"
             for number, shown in own
         ]
         assert re.findall(r"<li>([^<]*)</li>", card) == told

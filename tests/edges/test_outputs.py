@@ -41,6 +41,7 @@ ELSEWHERE = {
     ("observe", "--minari"): "a folder, as convert writes it",
     ("reproduce", "--out"): "a folder, tested below",
     ("study export", "--out"): "a folder, tested below",
+    ("study preregister", "--out"): "a folder, written by the function that writes exports",
     ("study init", "study"): "never replaces anything",
 }
 OUTPUTS = {"out", "html", "svg", "target", "checkpoint", "minari", "study"}

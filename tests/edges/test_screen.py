@@ -50,7 +50,12 @@ def require_fits(printed: str, command: str) -> None:
         assert "…" not in line, (command, line)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+QUICK = ("six-cell", "random-grid", "Taxi-v4", "FrozenLake-v1", "CliffWalking-v1")
+
+
+@pytest.mark.parametrize(
+    "world", [pytest.param(w, marks=[] if w in QUICK else pytest.mark.slow) for w in WORLDS]
+)
 def test_the_default_output_of_every_command_fits_one_screen(didact, tmp_path, monkeypatch, world):
     monkeypatch.chdir(tmp_path)
     task = open_task(world)

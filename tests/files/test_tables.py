@@ -37,7 +37,8 @@ TYPED = [
     "\0=1",
     "x|y <script>alert(1)</script> [z](javascript:alert(1))\n# head\n\n| a | b |",
 ]
-DESIGN = design_study(make("random-grid", size=6, n_features=2, seed=1), n_questions=4)
+TASK = make("random-grid", size=6, n_features=2, seed=1)
+DESIGN = design_study(TASK, n_questions=4)
 
 
 def named(text):
@@ -82,7 +83,7 @@ TABLES = {
     "convert.csv": recording_of,
 }
 PAGES = {
-    "codebook.md": lambda text: codebook(named(text)),
+    "codebook.md": lambda text: codebook(named(text), [TASK]),
     "report.md": lambda text: report(named(text), []),
     "reproduce.md": lambda text: table_markdown(report_of(text).summary.tables[0]),
     "findings": lambda text: findings_markdown(
@@ -125,11 +126,15 @@ def test_what_is_no_formula_stays():
 
 
 def test_tables_are_written_here_alone():
-    """Recordings are apart: their cells are numbers and JSON, and are read again."""
+    """Recordings are apart: their cells are numbers and JSON, and are read again.
+
+    The script that analyses an export stands alone; it prints what it read from neutral cells.
+    """
     package = Path(didact.__file__).parent
     writers = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if re.search(r"csv\.(writer|DictWriter)|to_csv", path.read_text(encoding="utf-8"))
     }
-    assert writers == {"files/tables.py", "mdp/recordings/text.py"}
+    alone = "studies/people/analysis.py"
+    assert writers == {"files/tables.py", "mdp/recordings/text.py", alone}

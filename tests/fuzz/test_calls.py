@@ -143,7 +143,7 @@ CALLS = {
     "reachable_states": lambda: dict(mdp=mdp(), allowed=None),
     "reachable_pairs": lambda: dict(mdp=mdp(), allowed=bec().plan.optimal, horizon=2),
     "rollout": lambda: dict(
-        mdp=mdp(), policy=[0] * 6, horizon=3, rng=np.random.default_rng(0), start=4
+        mdp=mdp(), policy=[0] * 6, horizon=3, seed=np.random.default_rng(0), start=4
     ),
     "equivalence_class": lambda: dict(
         task=didact.make("six-cell"), scope="all", arithmetic="auto", plan=None

@@ -29,7 +29,7 @@ def forecasts() -> Iterator[None]:
         found = re.search(r"^forecast: .* ([\d,]+) s$", words)
         if found and float(found[1].replace(",", "")) > LONG and not told:
             told.append(words)
-            click.echo(f"{words}; --time keeps it shorter", err=True)
+            printing.print_note(f"{words}; --time keeps it shorter")
 
     with listening(tell):
         yield

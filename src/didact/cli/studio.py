@@ -11,7 +11,6 @@ import click
 
 from didact.cli import options, printing
 from didact.errors import InvalidParameter
-from didact.inputs import counted
 
 
 @click.command("studio")
@@ -92,6 +91,7 @@ def _export(
 ) -> None:
     """Write the static site of the worlds that were named, or of the studio's presets."""
     from didact.files.extras import require_package
+    from didact.inputs import counted
 
     site, questions = (
         require_package(f"didact.studio.{name}", "studio", "the studio's pages")

@@ -161,7 +161,7 @@ def teach(
     if "demonstrations" in options:
         raise InvalidParameter("demonstrations is for policies in simulators; give `horizon` here")
     scope, options = _preset(options.pop("preset", None), scope, options)
-    if teacher == "auto":
+    if isinstance(teacher, str) and teacher == "auto":
         require_class(task, bec)
         find_teacher("exact", TeachSettings.of(options).options)
         starts_of(task, starts)  # what is refused is refused before the work
