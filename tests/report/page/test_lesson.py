@@ -147,7 +147,7 @@ def test_taxi_says_why_one_is_enough():
     task = world("taxi")
     page = lesson_page(task, teach(task, bec=known_of("taxi")))
     assert (
-        "The policy chooses in 400 situations. Each choice against each other action says "
+        "The policy chooses in 400 states. Each choice against each other action says "
         "something about the reward: 2,800 comparisons, 19 different statements. All of them "
         "follow from just 2 of them, and one demonstration shows them all."
     ) in page

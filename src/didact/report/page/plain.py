@@ -308,6 +308,6 @@ def _open(facts: Facts, scene: Scene | None) -> str:
     where = shown_name(state_in_words(task.mdp, state, scene), 90)
     return (
         "Someone who watched all this may still guess wrongly in "
-        f"{counted(len(astray), 'situation')}. One of them: in {where} it does {right}, and not "
+        f"{counted(len(astray), 'state')}. One of them: in {where} it does {right}, and not "
         f"{wrong}."
     )

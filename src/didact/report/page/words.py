@@ -142,11 +142,11 @@ def why_words(facts: Facts) -> str:
     n_situations = facts.n_situations
     if not facts.said:
         return (
-            f"In {counted(n_situations, 'situation')} no choice between actions says anything "
+            f"In {counted(n_situations, 'state')} no choice between actions says anything "
             "about the reward in these features."
         )
     text = (
-        f"The policy chooses in {counted(n_situations, 'situation')}. Each choice against each "
+        f"The policy chooses in {counted(n_situations, 'state')}. Each choice against each "
         f"other action says something about the reward: {len(rows.statements):,} comparisons, "
         f"{counted(rows.n_rows, 'different statement')}. "
     )
@@ -289,7 +289,7 @@ def policy_story(
         lines.append(
             f"What is taught instead is the nearest reward: under it the policy keeps "
             f"{nearest.kept:.0%} of what can be gained over acting at random, and chooses wrongly "
-            f"in {n_differs} of {counted(nearest.n_states, 'situation')}."
+            f"in {n_differs} of {counted(nearest.n_states, 'state')}."
         )
     return lines
 
@@ -305,7 +305,7 @@ def _explained(mdp: MDP, policy: str, found: Rationalisation) -> Iterator[str]:
     )
     if found.tied_states:
         yield (
-            f"In {counted(len(found.tied_states), 'situation')} other actions are exactly as good "
+            f"In {counted(len(found.tied_states), 'state')} other actions are exactly as good "
             "for every such reward; the lesson counts them as right too."
         )
 

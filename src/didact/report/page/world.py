@@ -85,7 +85,7 @@ def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> Worl
     return WorldPicture(
         frame=_picture("world-picture", box, f"The world: {size}", told),
         moves=moves,
-        key=picture_key(task, scene, whole=whole, has_moves=moves is not None),
+        key=picture_key(task, scene, whole=whole, has_moves=moves is not None, has_agent=False),
     )
 
 
@@ -125,14 +125,22 @@ def _moves(scene: Scene, states: Iterable[int], taken: Any) -> str:
     return "".join(parts)
 
 
-def picture_key(task: Task, scene: Scene, *, whole: bool = True, has_moves: bool = False) -> str:
-    """What the signs mean, only those that are there."""
+def picture_key(
+    task: Task,
+    scene: Scene,
+    *,
+    whole: bool = True,
+    has_moves: bool = False,
+    has_agent: bool = True,
+) -> str:
+    """What the signs mean, only those that are there; has_agent: whether a state is drawn."""
     parts = ["arrows: all optimal actions"] if has_moves else []
     if scene.kind == "taxi":
-        parts.append("the flag marks where the passenger wants to go, the disc is the passenger")
+        rider = "the flag marks where the passenger wants to go, the disc is the passenger"
+        parts.append(rider if has_agent else "letters: where passengers wait and want to go")
     else:
         parts += _ground_signs(task, scene)
-    if scene.kind == "room":
+    if scene.kind == "room" and has_agent:
         parts.append("the arrow is the agent: it points where it looks")
     if not whole:
         parts.append("a part of the world")

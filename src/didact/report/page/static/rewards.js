@@ -58,7 +58,7 @@ export function believer(root, told) {
   const picture = make("div", { className: "believer" });
   picture.innerHTML = told.believer.picture ?? "";
   root.replaceChildren(
-    make("p", {}, make("b", {}, told.believer.words), ` still fits. Who believes it goes wrong in ${told.believer.n_astray} situations`
+    make("p", {}, make("b", {}, told.believer.words), ` still fits. Who believes it goes wrong in ${told.believer.n_astray} states`
       + (told.loss === null ? "." : ` and may lose ${told.loss.toPrecision(3)} from the start. This is what it would do:`)),
     picture,
   );
