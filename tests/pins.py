@@ -66,6 +66,8 @@ def of_lesson(make: Callable[[], Any], **settings: Any) -> Any:
     teach = didact.teach
     if "loss" in settings or "feedback" in settings:
         teach = didact.teach_within if "loss" in settings else didact.teach_mixed
+    if teach is didact.teach:
+        settings = {"teacher": "scot", **settings}
     lesson = teach(make(), **settings)
     return {"cost": str(lesson.cost), "status": lesson.status, "digest": digest(lesson.document())}
 
@@ -76,7 +78,7 @@ def of_belief(make: Callable[[], Any], **settings: Any) -> Any:
     Not the densest draw: likelihoods have plateaus, on which rounding picks one.
     """
     task = make()
-    belief = didact.learn(task, didact.teach(task), **{"seed": 0, **settings})
+    belief = didact.learn(task, didact.teach(task, teacher="scot"), **{"seed": 0, **settings})
     draws = belief.samples_flat
     return rounded({"best": belief.map_log_posterior, "mean": draws.mean(axis=0), "n": len(draws)})
 

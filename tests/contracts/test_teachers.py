@@ -301,7 +301,7 @@ def test_bad_teachers_fail_with_one_readable_line(kind):
             {"teacher": "scott"},
             "no teacher is called 'scott' (did you mean 'scot'?); there are",
         ),
-        ({"n": 3}, "teacher 'scot' has no option 'n'; it takes none"),
+        ({"n": 3}, "teacher 'exact' has no option 'n'; it takes time_limit"),
         (
             {"teacher": "random", "m": 3},
             "teacher 'random' has no option 'm' (did you mean 'rollouts'?); it takes n",

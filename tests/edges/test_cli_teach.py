@@ -184,7 +184,7 @@ def test_options_reach_the_teacher(didact, monkeypatch):
         (["six-cell", "--budget", "0"], "budget"),
         (["six-cell", "--horizon", "0"], "horizon"),
         (["six-cell", "--cost", "time"], "cost"),
-        (["six-cell", "-t", "n=1"], "teacher 'scot' has no option 'n'"),
+        (["six-cell", "-t", "n=1"], "teacher 'exact' has no option 'n'"),
         (["six-cell", "-t", "n"], "must read NAME=VALUE"),
         (["six-cell", "-t", "starts=1"], "'starts' is not an option of a teacher"),
         (["six-cell", "-t", "horizon=1"], "'horizon' is not an option of a teacher"),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )
 @click.option("-n", "--budget", type=options.Whole(1), help="At most so many demonstrations.")
 @options.file("-o", "--out", help="Where the page goes.", default="lesson.html", show_default=True)
-@options.text("--teacher", "scot", "As for `didact teach`.")
+@options.text("--teacher", "scot", "Who picks the demonstrations, as for `didact teach`.")
 @options.horizon
 @options.scope()
 @options.arithmetic("auto: exact, with a proof, up to 20,000 states times features.")
@@ -233,6 +233,9 @@ def explain_task(
         _require_pair(task, pair)
     if arithmetic == "auto" and task.mdp.n_states * task.mdp.n_features > EXACT_UP_TO:
         arithmetic = "float"
+    # Whole rollouts of SCOT end where their episodes do; the exact teacher chooses how a
+    # demonstration begins, and after its last needed step it may go on to the horizon.
+    settings.setdefault("teacher", "scot")
     how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
     reward = _Reward(task)
     if policy != "optimal":

@@ -27,7 +27,11 @@ RESERVED = (
 @options.parameters
 @options.seed("a random world and teacher")
 @options.members
-@options.text("--teacher", "scot", "scot, exact, auto, scot-redundant, uvm, random, or your own.")
+@options.text(
+    "--teacher",
+    "auto",
+    "exact, scot, scot-redundant, uvm, random, or your own; auto: exact if affordable, else scot.",
+)
 @options.horizon
 @options.cost("attempts")
 @click.option(
@@ -227,6 +231,7 @@ def teach_source(
         lesson = teach(task, **settings)
     else:
         how = {**settings, "learner": learner, "time_limit": loss_time}
+        how["teacher"] = "scot" if settings.get("teacher") == "auto" else settings.get("teacher")
         lesson = teach_within(task, loss, **how)
     return _saved(Taught(task, lesson, verified_lesson(task, lesson)), out)
 
@@ -273,7 +278,7 @@ def mix_source(
     from didact.teaching import teach_mixed
     from didact.teaching.lesson import verify
 
-    usual = {"teacher": ("scot", "exact"), "cost": ("demonstrations",), "closed": (False,)}
+    usual = {"teacher": ("auto", "scot", "exact"), "cost": ("demonstrations",), "closed": (False,)}
     for name in ("teacher", "cost", "closed", "loss", "order"):
         if settings.get(name) in usual.get(name, (None,)):
             settings.pop(name, None)

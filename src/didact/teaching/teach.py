@@ -79,7 +79,7 @@ def teach(task: Observed, *, demonstrations: str = "clips") -> ClipLesson: ...
 def teach(
     task: Task | Family | Observed,
     *,
-    teacher: str = "scot",
+    teacher: str = "auto",
     horizon: int | None = None,
     starts: GivenStarts = None,
     cost: Cost = "demonstrations",
@@ -96,10 +96,10 @@ def teach(
 
     task: what is to be taught: a task; a family, whose demonstrations each know their member; or
         a policy seen in a simulator, from `observe`, which takes the option `demonstrations` alone.
-    teacher: who picks: 'scot' (the default), 'exact', 'scot-redundant', 'uvm', 'random', or one of
-        your own. 'auto' is 'exact' where the class is exact, the cost has a rule, nothing is
-        sampled, and states times features of all members are at most 2,000; else 'scot'.
-        `lesson.settings['teacher']` says which.
+    teacher: who picks: 'exact', 'scot', 'scot-redundant', 'uvm', 'random', or one of your own.
+        'auto' (the default) is 'exact' where the class is exact, the cost has a rule, nothing is
+        sampled, and states times features of all members are at most 2,000; else 'scot', whose
+        lesson may not be the smallest. `lesson.settings['teacher']` says which.
     horizon: steps of a demonstration; by default to the end of the episode where the task has
         terminal states, else 1 / (1 - discount).
     starts: the states where demonstrations may begin, or 'all' that count; by default those of the
@@ -165,6 +165,7 @@ def teach(
         require_class(task, bec)
         find_teacher("exact", TeachSettings.of(options).options)
         starts_of(task, starts)  # what is refused is refused before the work
+        as_generator(seed)
         if bec is None:
             bec = equivalence_class(task, scope=scope, arithmetic=arithmetic)
         teacher = _affordable_teacher(bec, cost, options)
@@ -194,7 +195,7 @@ def teach(
 
 
 AUTO_ENTRIES = 2_000
-"""States times features of all members up to which the teacher 'auto' is exact: then it takes
+"""States times features of all members up to which the default teacher is exact: then it takes
 about as long as the bound that a greedy lesson is compared with, at most a second (Taxi: 1,500)."""
 
 log = logging.getLogger("didact")

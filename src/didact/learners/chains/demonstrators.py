@@ -55,7 +55,7 @@ def demonstrate(
     level, trust = finite_number(confidence, "confidence", 0), finite_number(trust, "trust", 0)
     rng = as_generator(seed, "demonstrate")
     if kind == "scot":
-        lesson = teach(task, horizon=horizon, trim=False).demonstrations
+        lesson = teach(task, teacher="scot", horizon=horizon, trim=False).demonstrations
         return tuple(lesson[i % len(lesson)] for i in range(n)) if lesson else ()
     mdp, weights = _as_seen(task, kind)
     level = level / 100 if kind == "noisy" else level

@@ -20,7 +20,7 @@ from didact.teaching import Lesson
 from didact.teaching.lesson import FEWEST, checked_line
 
 USUAL = {
-    "teacher": "scot",
+    "teacher": "auto",
     "horizon": None,
     "cost": "demonstrations",
     "scope": "reachable",
@@ -30,6 +30,7 @@ USUAL = {
     "closed": False,
     "trim": True,
     "seed": 0,
+    "min_probability": 0.001,
 }
 """Settings of a lesson that need not be said."""
 MOST_WEIGHTS = 6

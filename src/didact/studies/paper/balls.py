@@ -66,7 +66,8 @@ def trial(settings: BallSettings, number: int) -> Record:
     task = make("ball-sorting", seed=world, **shape)
     bec = equivalence_class(task)
     seed = drawn_seed(settings.seed, NAME, number, "learners")
-    lesson = teach(task, horizon=settings.horizon, bec=bec, seed=seed, trim=False)
+    how = {"horizon": settings.horizon, "trim": False}
+    lesson = teach(task, teacher="scot", bec=bec, seed=seed, **how)
     chain = chain_of(settings, task.mdp.n_features)
     trusting = {"learner": "bio-irl", "trust": settings.trust, "matching": settings.matching}
     return {

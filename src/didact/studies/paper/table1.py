@@ -154,7 +154,7 @@ def _teachers(
         return [list(d) for d in found.demonstrations]
 
     def of_the_same_size() -> Shown:
-        n_pairs = teach(task, horizon=1, bec=bec).n_pairs
+        n_pairs = teach(task, teacher="scot", horizon=1, bec=bec).n_pairs
         pairs = np.argwhere(bec.plan.optimal)
         order = stream(settings.seed, NAME, number, "pairs").permutation(len(pairs))
         return [[(int(s), int(a))] for s, a in pairs[order[:n_pairs]]]
