@@ -339,7 +339,7 @@ def test_a_lesson_teaches_more_to_a_learner_that_knows_it_is_one():
     losses = {"birl": [], "bio-irl": []}
     for seed in range(number(5, 16)):
         task = make("ball-sorting", seed=seed)
-        lesson = teach(task, horizon=10, budget=1)
+        lesson = teach(task, teacher="scot", horizon=10, budget=1)
         for learner, found in losses.items():
             belief = learn(
                 task.mdp, lesson.demonstrations, learner=learner, n_steps=1000, step_size=0.05,
