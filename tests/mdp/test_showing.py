@@ -11,7 +11,7 @@ def test_a_lesson_reports_itself(tmp_path):
     lesson.report(tmp_path / "lesson.html")
     page = (tmp_path / "lesson.html").read_text()
     assert "✓ Proof verified" in page
-    assert "didact.teach(task, teacher=&#39;exact&#39;, horizon=1)" in page
+    assert "didact.teach(task, teacher=&#x27;exact&#x27;, horizon=1)" in page
 
 
 def test_a_lesson_from_a_file_needs_its_task(tmp_path):

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -104,21 +105,26 @@ def by_value(thing: Any) -> bytes:
 def _is_own(module: Any) -> bool:
     """Whether a module is a file of the user: not of Python, of a package, or of didact."""
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or not file.endswith(".py") or module.__name__ == "__main__":
-        return False
-    path = os.path.realpath(file)
-    return not any(path.startswith(os.path.realpath(place) + os.sep) for place in _INSTALLED)
+    return isinstance(file, str) and module.__name__ != "__main__" and _is_own_file(file)
+
+
+@cache  # for each trial thousands of modules are asked about, and a real path takes system calls
+def _is_own_file(file: str) -> bool:
+    return file.endswith(".py") and not os.path.realpath(file).startswith(_INSTALLED)
 
 
 _CLOUDPICKLE = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
 """Joblib depends on it from 1.5 on, and brings its own copy before."""
 
-_INSTALLED = {
-    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-    sys.prefix,
-    sys.base_prefix,
-}
+_INSTALLED = tuple(
+    os.path.realpath(place) + os.sep
+    for place in (
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        sys.prefix,
+        sys.base_prefix,
+    )
+)
 
 
 def _registry(place: str) -> Any:

@@ -93,9 +93,10 @@ def answer(questions: Questions, name: str, body: bytes) -> bytes:
 def _wants_memory(error: Exception) -> bool:
     """Whether memory was wanting; a library that does not fit any more cannot be loaded.
 
-    Who loads it may say so in other words: then the reason is the error before.
+    Who loads it may say so in other words: then the reason is the error before. Compiled code that
+    finds no memory may return without an exception, which Python turns into a SystemError.
     """
-    return isinstance(error, MemoryError) or (
+    return isinstance(error, MemoryError | SystemError) or (
         isinstance(error, ImportError | OSError)
         and any("failed to map segment" in str(each) for each in (error, error.__context__))
     )
