@@ -23,13 +23,16 @@ MOST_CONNECTIONS = 500
 MOST_STRANGERS = 100
 """Connections without a request that was let in. When one more comes, the one that is idle for
 longest is closed: whoever opens many and says nothing takes nobody else's place."""
+GRACE, MOST_NEW = 1.0, 400
+"""A class opens its pages at once, and no request of theirs has been read yet: connections younger
+than GRACE seconds are closed only where there are more than MOST_NEW."""
 
 
 class Connections:
     """Open connections of strangers by their address, the oldest first."""
 
     def __init__(self) -> None:
-        self._strangers: dict[Any, Any] = {}
+        self._strangers: dict[Any, tuple[Any, float]] = {}
 
     def protocol(self) -> type[Any]:
         """Uvicorn's protocol, which tells of connections that come and go."""
@@ -50,13 +53,19 @@ class Connections:
 
     def came(self, connection: Any) -> None:
         """A connection was opened; too many strangers lose the oldest that is idle."""
-        self._strangers[connection.client] = connection
-        if len(self._strangers) > MOST_STRANGERS:
-            for client, other in self._strangers.items():
-                if _is_idle(other):
+        self._strangers[connection.client] = connection, time.monotonic()
+        self.close_one()
+
+    def close_one(self) -> bool:
+        """Close the stranger that is idle for longest where there are too many; whether it did."""
+        n, now = len(self._strangers), time.monotonic()
+        if n > MOST_STRANGERS:
+            for client, (other, since) in self._strangers.items():
+                if _is_idle(other) and (n > MOST_NEW or now - since > GRACE):
                     del self._strangers[client]
                     other.transport.abort()
-                    return
+                    return True
+        return False
 
     def let_in(self, client: Any) -> None:
         """A client is no stranger any more, or has gone."""
@@ -159,17 +168,18 @@ def run(
     )
     server = uvicorn.Server(config)
     with suppress(KeyboardInterrupt):  # how a server is ended
-        asyncio.run(_serve(server, sock, lambda: ready(link), ending))
+        asyncio.run(_serve(server, sock, connections, lambda: ready(link), ending))
 
 
 async def _serve(
     server: uvicorn.Server,
     sock: socket.socket,
+    connections: Connections,
     ready: Callable[[], None],
     ending: Callable[[], Awaitable[None]] | None,
 ) -> None:
     besides = [
-        asyncio.create_task(_close_idle(server)),
+        asyncio.create_task(_close_idle(server, connections)),
         asyncio.create_task(_tell(server, ready)),
         asyncio.create_task(_end(server, ending)),
     ]
@@ -194,11 +204,13 @@ async def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
     ready()
 
 
-async def _close_idle(server: uvicorn.Server) -> None:
+async def _close_idle(server: uvicorn.Server, connections: Connections) -> None:
     """Close connections that have had no request for too long, whatever they trickle."""
     idle: dict[Any, tuple[int, float]] = {}
     while True:
         await asyncio.sleep(IDLE / 5)
+        while connections.close_one():
+            pass
         now, seen = time.monotonic(), {}
         for connection in list(server.server_state.connections):
             cycle = getattr(connection, "cycle", None)
