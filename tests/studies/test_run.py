@@ -389,7 +389,8 @@ def test_an_interrupt_keeps_what_is_done(tmp_path):
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode != 0
-    assert "loky" not in err.replace("joblib/externals/loky", "")
+    # Frames of a traceback may name loky; loky itself complains at the start of a line.
+    assert not [line for line in err.splitlines() if "loky" in line and line[:1] != " "], err
     kept = n_rows(tmp_path)
     assert 3 <= kept < 200
 
