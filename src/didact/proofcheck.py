@@ -167,7 +167,7 @@ def in_common(rows: list[list[Fraction]]) -> tuple[int, list[Any]]:
     return unit, [[x.numerator * (unit // x.denominator) for x in row] for row in rows]
 
 
-class Member(NamedTuple):
+class CheckedTask(NamedTuple):
     """A task of a family, or the only one; its states are numbered after those before it."""
 
     number: int
@@ -185,8 +185,8 @@ class Check:
         self.title = file.get("name", "the family" if self.family else "the task")
         self.weights = read(file.get("weights"), [Fraction], "weights")
         self.k = (Fraction,) * len(self.weights)
-        self.members: list[Member] = []
-        self.home: list[Member] = []  # of each state
+        self.members: list[CheckedTask] = []
+        self.home: list[CheckedTask] = []  # of each state
         self.live: set[int] = set()  # states that are not terminal
         self.features: list[Any] = []  # by state and action
         self.chances: dict[tuple[int, int], dict[int, Fraction]] = {}
@@ -232,7 +232,7 @@ class Check:
         self.features += phi if by_action else [[x] * m for x in phi]
         fits = all(x == self.features[s][0] for s in terminal for x in self.features[s])
         need(fits, "features of a terminal state must not depend on the action")
-        self.members.append(Member(len(self.members), states, actions, discount, starts))
+        self.members.append(CheckedTask(len(self.members), states, actions, discount, starts))
         self.home += [self.members[-1]] * n
         self.live |= {*live}
         self.chances |= found
@@ -257,7 +257,7 @@ class Check:
         """A state and actions as files write them."""
         return [self.home[s].number] * self.family + [s - self.home[s].states[0], *actions]
 
-    def policy(self, member: Member, proof: dict[str, Any], at: str) -> Any:
+    def policy(self, member: CheckedTask, proof: dict[str, Any], at: str) -> Any:
         """1. mu(s) is the mean of mu(s, a) over the listed actions, or phi(s) in a terminal state;
         2. these are all actions of largest weights.mu(s, a). Only the optimal policy has both."""
         states, n = member.states, len(member.states)

@@ -35,8 +35,8 @@ def members_first(family, bec):
     stated = {}
     for (state, action, _), row in zip(bec.rows.statements, bec.rows.number, strict=True):
         if int(row) in of_row:
-            member = max(m for m in parts if bec.parts[m].first <= state)
-            pair = (member, int(state) - bec.parts[member].first, int(action))
+            member = max(m for m in parts if bec.members[m].first <= state)
+            pair = (member, int(state) - bec.members[member].first, int(action))
             stated.setdefault(pair, set()).add(of_row[int(row)])
     while left:
         member = max(

@@ -16,7 +16,7 @@ from didact.teaching.loss.space import weight_space
 
 def region_of_pairs(task, pairs):
     bec = didact.equivalence_class(task)
-    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    shown = shown_pairs(bec.members, [didact.Demonstration([pair]) for pair in pairs])
     rows = bec.rows.normals[bec.rows.stated_by(shown)]
     return region_of(weight_space(bec), rows)
 

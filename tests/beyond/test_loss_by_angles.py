@@ -47,7 +47,7 @@ class Every:
         self.pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
 
     def half_spaces(self, chosen):
-        shown = shown_pairs(self.bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+        shown = shown_pairs(self.bec.members, [didact.Demonstration([pair]) for pair in chosen])
         rows = self.bec.rows.normals[self.bec.rows.stated_by(shown)]
         fits = (self.weights @ rows.T >= -1e-9).all(axis=1)
         return self.lost.losses[fits].max(initial=0.0)

@@ -43,19 +43,19 @@ class Every:
 
     def __init__(self, bec):
         self.bec = bec
-        self.counted = [counts_and_losses(part.task) for part in bec.parts]
-        self.spreads = [spread_of(part.task) for part in bec.parts]
+        self.counted = [counts_and_losses(member.task) for member in bec.members]
+        self.spreads = [spread_of(member.task) for member in bec.members]
         self.pairs = [
-            (part.member, s, a)
-            for part in bec.parts
-            for s, a in np.argwhere(part.plan.optimal).tolist()
+            (member.number, s, a)
+            for member in bec.members
+            for s, a in np.argwhere(member.plan.optimal).tolist()
         ]
 
     def lost_after(self, chosen, bound, enough=np.inf):
         """The most that is lost by weights that fit; what is enough, where it is more."""
         shown = [didact.Demonstration([(s, a)], member) for member, s, a in chosen]
         rows = self.bec.rows
-        stated = rows.normals[rows.stated_by(shown_pairs(self.bec.parts, shown))]
+        stated = rows.normals[rows.stated_by(shown_pairs(self.bec.members, shown))]
         most = 0.0
         for (counts, losses), spread in zip(self.counted, self.spreads, strict=True):
             told = losses / (spread if isinstance(bound, str) else 1.0)
@@ -110,7 +110,9 @@ def check_families(seeds):
 
 
 def all_of(bec):
-    return {part.member: np.flatnonzero(~part.task.mdp.terminal).tolist() for part in bec.parts}
+    return {
+        member.number: np.flatnonzero(~member.task.mdp.terminal).tolist() for member in bec.members
+    }
 
 
 def test_lessons_of_tiny_families_are_the_smallest_of_all_subsets():
@@ -184,8 +186,8 @@ def test_duplicates_and_the_order_of_members_change_nothing():
 
 def moved(lesson, bec):
     """The demonstrations of a lesson as those of another order of the same members."""
-    names = [part.task.name for part in bec.parts]
-    own = [part.task.name for part in lesson.bec.parts]
+    names = [member.task.name for member in bec.members]
+    own = [member.task.name for member in lesson.bec.members]
     return [
         didact.Demonstration(d.pairs, names.index(own[d.member])) for d in lesson.demonstrations
     ]
@@ -196,7 +198,7 @@ def test_what_is_lost_is_lost_in_some_member_and_never_rises_towards_the_truth()
     space = weight_space(bec)
     drawn = np.random.default_rng(0).standard_normal((60, 4))
     lost = space.losses.of(drawn)
-    alone = [weight_space(didact.equivalence_class(part.task)) for part in bec.parts]
+    alone = [weight_space(didact.equivalence_class(member.task)) for member in bec.members]
     shares = [single.losses.of(drawn).losses / single.spread for single in alone]
     assert lost.losses == pytest.approx(np.max(shares, axis=0), abs=1e-12)
     amounts = weight_space(bec, shares=False).losses.of(drawn).losses
@@ -262,10 +264,10 @@ def test_witnesses_of_lower_bounds_hold(loss, monkeypatch):
 
 def fits(bec, demonstration, witness):
     """Whether weights fit a demonstration of one pair, in fractions."""
-    part, ((state, action),) = bec.parts[demonstration.member], demonstration.pairs
+    member, ((state, action),) = bec.members[demonstration.member], demonstration.pairs
     if witness.learner == "planner":
-        plan = didact.solve(part.task.mdp, witness.weights, arithmetic="exact")
+        plan = didact.solve(member.task.mdp, witness.weights, arithmetic="exact")
         return plan.optimal[state, action]
-    counts = [[Fraction(str(x)) for x in row] for row in part.counts.pairs[state]]
+    counts = [[Fraction(str(x)) for x in row] for row in member.counts.pairs[state]]
     worth = [sum(x * w for x, w in zip(row, witness.weights, strict=True)) for row in counts]
     return worth[action] == max(worth)

@@ -18,9 +18,9 @@ def fewest_pairs(family):
     solved = SolvedFamily(family_document(family))
     wanted = list(solved.policy_rows("all"))
     said = set()
-    for i, part in enumerate(solved.members):
-        for s in part.live:
-            for a in part.optimal[s]:
+    for i, member in enumerate(solved.members):
+        for s in member.live:
+            for a in member.optimal[s]:
                 said.add(frozenset(solved.demonstrated_rows([[i, [[s, a]]]])))
     useful = [x for x in said if x and not any(x < y for y in said)]
     for size in range(len(useful) + 1):
@@ -94,7 +94,7 @@ def test_partial_lessons_have_a_witness_that_the_checker_confirms(seed):
         assert lesson.bec.cone.contains(lesson.witness) != "inside"
         assert lesson.uncovered[0].member is not None
         member, state, action, _ = verdict.missing
-        assert action in lesson.bec.parts[member].plan.optimal_actions(state)
+        assert action in lesson.bec.members[member].plan.optimal_actions(state)
 
 
 @pytest.mark.parametrize("seed", range(8))

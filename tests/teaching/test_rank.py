@@ -211,7 +211,7 @@ def all_demonstrations(mdp, plan, starts, horizon):
 def test_no_complete_lesson_has_fewer(task, horizon):
     bec = equivalence_class(task)
     starts = as_starts(task.mdp, None)
-    bound = fewest_demonstrations(bec, [Starts(bec.parts[0], starts, horizon)], time_limit=3600)
+    bound = fewest_demonstrations(bec, [Starts(bec.members[0], starts, horizon)], time_limit=3600)
     everything = all_demonstrations(task.mdp, bec.plan, starts, horizon)
     if check(task, [], bec=bec).teaches:
         assert bound == 0
@@ -255,7 +255,7 @@ def test_it_is_the_smallest_cover_by_starts_at_every_horizon(seed):
             if len(set().union(*part)) == bec.cone.n_facets
         )
         bounds.append(
-            fewest_demonstrations(bec, [Starts(bec.parts[0], starts, horizon)], time_limit=3600)
+            fewest_demonstrations(bec, [Starts(bec.members[0], starts, horizon)], time_limit=3600)
         )
         assert bounds[-1] == fewest
     assert bounds == sorted(bounds, reverse=True)
@@ -271,14 +271,14 @@ def facets_shown(bec, demonstrations):
 def test_it_proves_the_minimum_of_a_paper_world():
     bec = equivalence_class(make("random-grid"))
     starts = as_starts(bec.task.mdp, None)
-    assert fewest_demonstrations(bec, [Starts(bec.parts[0], starts, 20)], time_limit=3600) == 10
+    assert fewest_demonstrations(bec, [Starts(bec.members[0], starts, 20)], time_limit=3600) == 10
 
 
 def test_too_many_starts_give_the_trivial_bound(monkeypatch):
     monkeypatch.setattr(import_module("didact.teaching.rank"), "MAX_ENTRIES", 10)
     bec = equivalence_class(make("random-grid"))
     starts = as_starts(bec.task.mdp, None)
-    assert fewest_demonstrations(bec, [Starts(bec.parts[0], starts, 20)], time_limit=3600) == 1
+    assert fewest_demonstrations(bec, [Starts(bec.members[0], starts, 20)], time_limit=3600) == 1
 
 
 def test_a_familys_bound_is_that_of_its_members_together():
@@ -286,7 +286,7 @@ def test_a_familys_bound_is_that_of_its_members_together():
     for seed in range(6):
         family = make("random-grid", size=2, n_features=3, seed=10 * seed, members=3)
         bec = equivalence_class(family)
-        offers = [Starts(part, as_starts(part.task.mdp, None), 1) for part in bec.parts]
+        offers = [Starts(member, as_starts(member.task.mdp, None), 1) for member in bec.members]
         lesson = teach(family, teacher="exact", horizon=1, bec=bec)
         assert fewest_demonstrations(bec, offers, time_limit=3600) == lesson.lower_bound
         assert len(lesson.demonstrations) == lesson.lower_bound

@@ -109,7 +109,7 @@ def test_no_random_attack_of_so_many_lies_succeeds() -> None:
         bec = lesson.bec
         rows = bec.rows.normals
         said = [
-            set(bec.rows.stated_by(shown_pairs(bec.parts, [d])).tolist())
+            set(bec.rows.stated_by(shown_pairs(bec.members, [d])).tolist())
             for d in lesson.demonstrations
         ]
         for _ in range(200):

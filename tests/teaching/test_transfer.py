@@ -79,10 +79,10 @@ def test_determined_means_that_the_lesson_teaches_both_together(seed, arithmetic
 
 
 def known_place(bec, statement):
-    from didact.bec.classes import part_with
+    from didact.bec.classes import member_with
 
-    part = part_with(bec.parts, int(statement[0]))
-    return part.member, int(statement[0]) - part.first, int(statement[1])
+    member = member_with(bec.members, int(statement[0]))
+    return member.number, int(statement[0]) - member.first, int(statement[1])
 
 
 @cache

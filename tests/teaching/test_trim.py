@@ -222,16 +222,16 @@ def test_demonstrations_of_a_family_are_closed_by_definition(seed):
     seen = set()
     for size in (*range(0, 40, 5), *[None] * 4):
         lines = []
-        for part in bec.parts:
-            pairs = np.argwhere(part.plan.optimal)
+        for member in bec.members:
+            pairs = np.argwhere(member.plan.optimal)
             kept = pairs if size is None else rng.permutation(pairs)[:size]
             if size is not None or rng.random() < 0.7:
-                lines.append([(part.first + s) * 4 + a for s, a in kept.tolist()])
+                lines.append([(member.first + s) * 4 + a for s, a in kept.tolist()])
         shown = [didact.Demonstration(
-                     [divmod(p - bec.parts[m].first * 4, 4) for p in line], m)
+                     [divmod(p - bec.members[m].first * 4, 4) for p in line], m)
                  for m, line in enumerate(lines) if line and len(lines) == 2]  # fmt: skip
         if len(lines) == 2:
-            found = all_closed(bec.parts, shown)
+            found = all_closed(bec.members, shown)
             assert found == is_closed_by_definition(bec, shown)
             seen.add(found)
     assert seen == {True, False}
@@ -239,12 +239,12 @@ def test_demonstrations_of_a_family_are_closed_by_definition(seed):
 
 def is_closed_by_definition(bec, shown):
     """All optimal actions of every state shown, and every state that may follow, are shown."""
-    for part in bec.parts:
-        mdp, moves = part.task.mdp, part.task.mdp.transitions
-        pairs = {pair for d in shown if d.member == part.member for pair in d}
+    for member in bec.members:
+        mdp, moves = member.task.mdp, member.task.mdp.transitions
+        pairs = {pair for d in shown if d.member == member.number for pair in d}
         states = {s for s, _ in pairs}
         for s in states:
-            for a in part.plan.optimal_actions(s):
+            for a in member.plan.optimal_actions(s):
                 row = s * mdp.n_actions + a
                 after = moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist()
                 if (s, a) not in pairs or not all(t in states or mdp.terminal[t] for t in after):

@@ -43,7 +43,7 @@ from didact.auditing.loss import (
 )
 from didact.auditing.questions import Ask, cost_of, place_words
 from didact.auditing.simulators import SimulatorAudit, audit_simulator
-from didact.bec.classes import EquivalenceClass, Mask, Part, class_of
+from didact.bec.classes import EquivalenceClass, Mask, Member, class_of
 from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.observed.result import Observed
 from didact.errors import InvalidFile, InvalidParameter
@@ -156,7 +156,7 @@ def audit(
         asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
         return _graded(asked, agent, bec, loss, loss_time)
     bound = None if loss is None else loss_bound(bec, loss)
-    if _is_weights(agent, bec.parts[0].task.mdp):
+    if _is_weights(agent, bec.members[0].task.mdp):
         return _judged(audit_weights(bec, agent), agent, bound)
     if bec.is_family:
         raise InvalidParameter(
@@ -261,7 +261,7 @@ def read_answers(path: str | os.PathLike[str]) -> Any:
 class WrongAction(NamedTuple):
     """An action that is not best where it is taken, and what it costs."""
 
-    part: Part
+    member: Member
     state: int
     action: int
     cost: Fraction | float
@@ -269,23 +269,23 @@ class WrongAction(NamedTuple):
 
 def audit_weights(bec: EquivalenceClass, weights: Any) -> Audit:
     """Whether an agent with these weights ever acts wrongly, and what it loses."""
-    plans = [_planned(part, weights) for part in bec.parts]
+    plans = [_planned(member, weights) for member in bec.members]
     taken = [
-        plan.optimal & scope_states(part.task.mdp, bec.scope)[:, None]
-        for part, plan in zip(bec.parts, plans, strict=True)
+        plan.optimal & scope_states(member.task.mdp, bec.scope)[:, None]
+        for member, plan in zip(bec.members, plans, strict=True)
     ]
     same = all(
-        (mask == part.plan.optimal)[scope_states(part.task.mdp, bec.scope)].all()
-        for part, mask in zip(bec.parts, taken, strict=True)
+        (mask == member.plan.optimal)[scope_states(member.task.mdp, bec.scope)].all()
+        for member, mask in zip(bec.members, taken, strict=True)
     )
     worst = costliest(bec, taken)
     loss = max(
-        evaluate(part.task, plan, plan=part.plan).worst_policy_loss
-        for part, plan in zip(bec.parts, plans, strict=True)
+        evaluate(member.task, plan, plan=member.plan).worst_policy_loss
+        for member, plan in zip(bec.members, plans, strict=True)
     )
     statement = RIGHT[bec.scope]
     found: dict[str, Any] = {"loss": loss, "same": same}
-    if not all(plan.is_proved for plan in (*plans, *(part.plan for part in bec.parts))):
+    if not all(plan.is_proved for plan in (*plans, *(member.plan for member in bec.members))):
         told = "close calls could not be decided in floats; use arithmetic='exact'"
         return Audit("undecided", statement, told, "weights", loss=loss)
     if worst is None:
@@ -297,35 +297,35 @@ def audit_weights(bec: EquivalenceClass, weights: Any) -> Audit:
     return Audit("fail", statement, situation.words, "weights", situation=situation, **found)
 
 
-def _planned(part: Part, weights: Any) -> Plan:
+def _planned(member: Member, weights: Any) -> Plan:
     """What the agent holds best: proved by bounds, else in exact arithmetic as far as possible."""
-    plan = solve(part.task.mdp, weights)
-    exact = part.counts is not None and not plan.is_proved
-    return solve(part.task.mdp, weights, arithmetic="exact") if exact else plan
+    plan = solve(member.task.mdp, weights)
+    exact = member.counts is not None and not plan.is_proved
+    return solve(member.task.mdp, weights, arithmetic="exact") if exact else plan
 
 
 def costliest(bec: EquivalenceClass, taken: list[Mask]) -> WrongAction | None:
     """The taken pair that is not best and costs most, the first of them; None where all are."""
     found: WrongAction | None = None
-    for part, mask in zip(bec.parts, taken, strict=True):
-        for state, action in np.argwhere(mask & ~part.plan.optimal).tolist():
-            best = part.plan.optimal_actions(state)[0]
-            cost = cost_of(part, state, action, best)
+    for member, mask in zip(bec.members, taken, strict=True):
+        for state, action in np.argwhere(mask & ~member.plan.optimal).tolist():
+            best = member.plan.optimal_actions(state)[0]
+            cost = cost_of(member, state, action, best)
             if found is None or cost > found.cost:
-                found = WrongAction(part, state, action, cost)
+                found = WrongAction(member, state, action, cost)
     return found
 
 
 def situation_of_pair(bec: EquivalenceClass, wrong: WrongAction) -> CostlyState:
     """A wrong action with what it costs, in words."""
-    part, state, action, cost = wrong
-    better = part.plan.optimal_actions(state)[0]
+    member, state, action, cost = wrong
+    better = member.plan.optimal_actions(state)[0]
     told = (
-        f"in {place_words(bec, part, state)} it takes {action_words(part.task, action)}; "
-        f"{action_words(part.task, better)} is better by {float(cost):.4g}"
+        f"in {place_words(bec, member, state)} it takes {action_words(member.task, action)}; "
+        f"{action_words(member.task, better)} is better by {float(cost):.4g}"
     )
     exact = cost if isinstance(cost, Fraction) else None
-    return CostlyState(state, action, better, float(cost), exact, told, part.member)
+    return CostlyState(state, action, better, float(cost), exact, told, member.number)
 
 
 # Agents that are followed

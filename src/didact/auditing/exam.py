@@ -31,7 +31,7 @@ from didact.auditing.questions import (
     agent_on_facet,
     deciding_questions,
 )
-from didact.bec.classes import EquivalenceClass, class_of, part_with
+from didact.bec.classes import EquivalenceClass, class_of, member_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
 from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
@@ -312,14 +312,14 @@ def action_proof(bec: EquivalenceClass, questions: Sequence[ExamQuestion]) -> di
     for (state, action, other), number in zip(
         bec.rows.statements.tolist(), bec.rows.number.tolist(), strict=True
     ):
-        part = part_with(bec.parts, state)
-        at_home = state - part.first
-        if number >= 0 and (part.member, at_home) in asked:
-            best = part.plan.optimal_actions(at_home)  # each has a row for each action, in order
-            place = best.index(action) * part.task.mdp.n_actions + other
+        member = member_with(bec.members, state)
+        at_home = state - member.first
+        if number >= 0 and (member.number, at_home) in asked:
+            best = member.plan.optimal_actions(at_home)  # each has a row for each action, in order
+            place = best.index(action) * member.task.mdp.n_actions + other
             strict = other not in best
             stated.setdefault(
-                bec.rows.exact[number], ([asked[part.member, at_home], place], strict)
+                bec.rows.exact[number], ([asked[member.number, at_home], place], strict)
             )
     rows, strict_rows = list(stated), [is_strict for _, is_strict in stated.values()]
     return {

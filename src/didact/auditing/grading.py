@@ -324,6 +324,7 @@ def _best_actions(exam: Exam, weights: Any) -> list[Any]:
             "an exam of actions from a file does not hold its task; make it from the task"
         )
     plans = {
-        part.member: solve(part.task.mdp, weights, arithmetic="exact") for part in exam.bec.parts
+        member.number: solve(member.task.mdp, weights, arithmetic="exact")
+        for member in exam.bec.members
     }
     return [tuple(plans[q.member].optimal_actions(q.state)) for q in exam.questions]

@@ -193,7 +193,7 @@ def audit_seen(
         return replace(found, reason=told)
     if loss_time is not None:
         seconds(loss_time, "loss_time")
-    best = shown_pairs(bec.parts, taken)
+    best = shown_pairs(bec.members, taken)
     return _judged_by_pairs(found, HeldBest(best, np.zeros(len(best), np.bool_)), bound, math.inf)
 
 
@@ -259,7 +259,7 @@ def _judged_by_actions(
     """By the actions that were named best."""
     named = [(q, (answer,) if isinstance(answer, int) else answer) for q, answer in answered]
     shown = [Demonstration([(q.state, action)]) for q, actions in named for action in actions]
-    best = shown_pairs(bound.space.bec.parts, shown)
+    best = shown_pairs(bound.space.bec.members, shown)
     whole = np.zeros(len(best), dtype=np.bool_)
     whole[[q.state for q, answer in answered if not isinstance(answer, int)]] = True
     return _judged_by_pairs(found, HeldBest(best, whole), bound, deadline)
@@ -268,7 +268,7 @@ def _judged_by_actions(
 def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: float) -> Audit:
     """By the rewards that make what was named optimal under their own values."""
     space, bec = bound.space, bound.space.bec
-    plan = bec.plan if space.part is None else space.part.plan
+    plan = bec.plan if space.member is None else space.member.plan
     gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
     sure = float(bec.task.mdp.start.floats @ gaps)
     if sure > bound.limit:
@@ -279,7 +279,7 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     whole = held.best & held.whole[:, None]
     taken = [Demonstration([(s, a)]) for s, a in np.argwhere(whole).tolist()]
     is_right = not (whole & ~bec.plan.optimal).any()
-    if is_right and all_closed(bec.parts, taken):
+    if is_right and all_closed(bec.members, taken):
         region = region_of(space, bec.rows.normals[bec.rows.stated_by(whole)])
         judged = _judged_by_region(found, region, bound, deadline)
         if judged.passed or _answers_so(space, judged.witness, held):

@@ -40,7 +40,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
-from didact.bec.classes import EquivalenceClass, Part, exact_gap, part_with
+from didact.bec.classes import EquivalenceClass, Member, exact_gap, member_with
 from didact.bec.directions import TOLERANCE
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced, unit_floats
@@ -161,19 +161,19 @@ def side_of(product: Any) -> str:
     return "equal" if not product else "first" if product > 0 else "second"
 
 
-def cost_of(part: Part, state: int, action: int, better: int) -> Cost:
+def cost_of(member: Member, state: int, action: int, better: int) -> Cost:
     """What an action costs against a best one, exactly where counts are exact."""
-    exact = exact_gap(part, state, action, better)
-    values = part.plan.action_values[state]
+    exact = exact_gap(member, state, action, better)
+    values = member.plan.action_values[state]
     return float(values[better] - values[action]) if exact is None else exact
 
 
-def place_words(bec: EquivalenceClass, part: Part, state: int) -> str:
+def place_words(bec: EquivalenceClass, member: Member, state: int) -> str:
     """Where a state is; in a family with its member."""
-    where = state_words(part.task, state)
+    where = state_words(member.task, state)
     if not bec.is_family:
         return where
-    return f"{where} of {printable(bec.family.names[part.member or 0])}"
+    return f"{where} of {printable(bec.family.names[member.number or 0])}"
 
 
 # Comparisons and preferences: questions with two sides
@@ -192,12 +192,12 @@ def _comparisons(bec: EquivalenceClass) -> tuple[ExamQuestion, ...]:
 
 def _comparison(bec: EquivalenceClass, row: int) -> ExamQuestion:
     state, action, other = _costliest_statement(bec, row)
-    part = part_with(bec.parts, state)
+    member = member_with(bec.members, state)
     exact = bec.rows.exact
     normal: Sequence[Any] = bec.rows.normals[row].tolist() if exact is None else exact[row]
     unit = bec.rows.normals[row]
     sides = (action, other)
-    return _two_sided("comparison", bec, row, part, state - part.first, sides, normal, unit)
+    return _two_sided("comparison", bec, row, member, state - member.first, sides, normal, unit)
 
 
 def _costliest_statement(bec: EquivalenceClass, row: int) -> tuple[int, int, int]:
@@ -207,8 +207,8 @@ def _costliest_statement(bec: EquivalenceClass, row: int) -> tuple[int, int, int
     gaps = [
         float(values[a] - values[b])
         for state, a, b in rows.statements[places].tolist()
-        for part in (part_with(bec.parts, state),)
-        for values in (part.plan.action_values[state - part.first],)
+        for member in (member_with(bec.members, state),)
+        for values in (member.plan.action_values[state - member.first],)
     ]
     state, action, other = rows.statements[places[int(np.argmax(gaps))]].tolist()
     return state, action, other
@@ -232,7 +232,7 @@ def _preferences(bec: EquivalenceClass) -> tuple[tuple[ExamQuestion, ...], tuple
 def _preference(bec: EquivalenceClass, row: int, pair: Ways) -> ExamQuestion:
     normal = primitive(list(pair.difference))
     unit, sides, state = unit_floats([normal])[0], (pair.better, pair.other), pair.better[0][0]
-    return _two_sided("preference", bec, row, pair.part, state, sides, normal, unit)
+    return _two_sided("preference", bec, row, pair.member, state, sides, normal, unit)
 
 
 def _tied_preferences(bec: EquivalenceClass) -> tuple[list[tuple[int, Ways]], list[int]]:
@@ -271,7 +271,7 @@ def _two_sided(
     kind: Literal["comparison", "preference"],
     bec: EquivalenceClass,
     row: int,
-    part: Part,
+    member: Member,
     state: int,
     sides: tuple[Any, Any],
     normal: Sequence[Any],
@@ -282,7 +282,7 @@ def _two_sided(
     row: of the class that it states. normal: what the better side counts more than the other; unit:
     the same of length one.
     """
-    task, equality = part.task, row in bec.cone.equalities
+    task, equality = member.task, row in bec.cone.equalities
     named = () if kind == "comparison" else (kind,)
     action, other = sides if kind == "comparison" else (side[0][1] for side in sides)
     # A hash of what is asked decides which side stands first: the same in every run, and no hint.
@@ -290,12 +290,12 @@ def _two_sided(
     swap = bool(hashlib.sha256(identity.encode()).digest()[0] & 1)
     weights = bec.cone.true_weights.floats
     sine = float(unit @ weights / (float(np.linalg.norm(weights)) or 1.0))
-    cost = Fraction(0) if equality else cost_of(part, state, other, action)
+    cost = Fraction(0) if equality else cost_of(member, state, other, action)
     costs: tuple[Cost, ...] = (Fraction(0), cost)
     if swap:
         sides, costs = (sides[1], sides[0]), (cost, Fraction(0))
         normal = [-entry for entry in normal]
-    place = place_words(bec, part, state)
+    place = place_words(bec, member, state)
     if kind == "comparison":
         labels = tuple(action_words(task, side) for side in sides)
         asked = (
@@ -318,7 +318,7 @@ def _two_sided(
         normal=tuple(normal),
         angle=0.0 if equality else sine,
         says=bec.words_of(row),
-        member=part.member,
+        member=member.number,
     )
 
 
@@ -364,9 +364,9 @@ def _certificate(
     found = closed_bound(follows, cuts)
 
     def at_home(s: int, t: int) -> list[int]:
-        part = part_with(bec.parts, s)
-        own = [] if part.member is None else [part.member]
-        return [*own, s - part.first, t - part.first]
+        member = member_with(bec.members, s)
+        own = [] if member.number is None else [member.number]
+        return [*own, s - member.first, t - member.first]
 
     return found.bound, {
         "witnesses": [number_texts(agent) for agent in agents],
@@ -399,17 +399,17 @@ def _following(bec: EquivalenceClass, *, closed: bool) -> dict[int, list[int]]:
     States are numbered as those of all members together. Not closed, nothing need follow.
     """
     follows: dict[int, list[int]] = {}
-    for part in bec.parts:
-        mdp, moves = part.task.mdp, part.task.mdp.transitions
+    for member in bec.members:
+        mdp, moves = member.task.mdp, member.task.mdp.transitions
         for state in np.flatnonzero(scope_states(mdp, bec.scope)).tolist():
-            best = np.flatnonzero(part.plan.optimal[state]).tolist() if closed else []
+            best = np.flatnonzero(member.plan.optimal[state]).tolist() if closed else []
             reached = {
-                part.first + int(target)
+                member.first + int(target)
                 for row in (state * mdp.n_actions + action for action in best)
                 for target in moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
                 if not mdp.terminal[target]
             }
-            follows[part.first + state] = sorted(reached)
+            follows[member.first + state] = sorted(reached)
     return follows
 
 
@@ -466,12 +466,12 @@ def _not_spanned(bec: EquivalenceClass, shown: list[int], directions: list[Row])
 
 def _action_question(bec: EquivalenceClass, state: int) -> ExamQuestion:
     """Which actions are best in a state?"""
-    part = part_with(bec.parts, state)
-    at_home = state - part.first
-    best = tuple(part.plan.optimal_actions(at_home))
-    actions = tuple(range(part.task.mdp.n_actions))
-    place = place_words(bec, part, at_home)
-    labels = tuple(action_words(part.task, action) for action in actions)
+    member = member_with(bec.members, state)
+    at_home = state - member.first
+    best = tuple(member.plan.optimal_actions(at_home))
+    actions = tuple(range(member.task.mdp.n_actions))
+    place = place_words(bec, member, at_home)
+    labels = tuple(action_words(member.task, action) for action in actions)
     return ExamQuestion(
         kind="action",
         state=at_home,
@@ -479,9 +479,9 @@ def _action_question(bec: EquivalenceClass, state: int) -> ExamQuestion:
         options=actions,
         labels=labels,
         costs=tuple(
-            Fraction(0) if a in best else cost_of(part, at_home, a, best[0]) for a in actions
+            Fraction(0) if a in best else cost_of(member, at_home, a, best[0]) for a in actions
         ),
         key=best,
         words=f"In {place}: which actions are best? Name all of them: {', '.join(labels)}.",
-        member=part.member,
+        member=member.number,
     )

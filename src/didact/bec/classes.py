@@ -89,23 +89,23 @@ random grids from 20 to 50 features. Below, half-spaces take no time worth an an
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Member:
     """A task in a class: what is optimal in it, and where its states begin.
 
     counts: exact successor features of the policy; None in floats.
-    first: the number of its first state among those of all parts.
-    member: its number in a family; None for a task alone.
+    first: the number of its first state among those of all members.
+    number: its number in a family; None for a task alone.
     """
 
     task: Task
     plan: Plan
     counts: ExactSuccessorFeatures | None
     first: int = 0
-    member: int | None = None
+    number: int | None = None
 
     def own(self, demonstrations: Iterable[Demonstration]) -> list[Demonstration]:
-        """The demonstrations of this part, in order."""
-        return [d for d in demonstrations if self.member is None or d.member == self.member]
+        """The demonstrations of this member, in order."""
+        return [d for d in demonstrations if self.number is None or d.member == self.number]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +113,14 @@ class EquivalenceClass:
     """The BEC: all rewards under which the same actions are optimal, in all members of a family.
 
     source: the task or the family whose class it is.
-    parts: its members, each with what is optimal in it; a task is its own only member.
+    members: each with what is optimal in it; a task is its own only member.
     rows: every half-space, mu(s, a) - mu(s, b), with who states it.
     cone: the class itself: equalities and facets, as row numbers.
     scope: 'reachable' or 'all': whose states' rows these are.
     """
 
     source: Task | Family
-    parts: tuple[Part, ...]
+    members: tuple[Member, ...]
     rows: Rows
     cone: Cone
     scope: Scope
@@ -163,15 +163,15 @@ class EquivalenceClass:
         return self._only.counts
 
     @property
-    def _only(self) -> Part:
+    def _only(self) -> Member:
         if self.is_family:
             raise InvalidParameter("this needs the class of a task; this is the class of a family")
-        return self.parts[0]
+        return self.members[0]
 
     @cached_property
     def optimal(self) -> Mask:
         """Which pairs (S, A) are optimal, states of all members one after the other."""
-        return stacked(self.parts, (part.plan.optimal for part in self.parts))
+        return stacked(self.members, (member.plan.optimal for member in self.members))
 
     @property
     def arithmetic(self) -> str:
@@ -193,7 +193,7 @@ class EquivalenceClass:
 
         row: its number in `rows`.
         """
-        return home_statement(self.parts, self.rows.statement_of(row))
+        return home_statement(self.members, self.rows.statement_of(row))
 
     def words_of(self, row: int) -> str:
         """What a row says about the features, in plain English.
@@ -201,7 +201,7 @@ class EquivalenceClass:
         row: its number in `rows`.
         """
         state, _, _ = self.rows.statement_of(row)
-        return row_words(self.cone, part_with(self.parts, state).task.mdp, row)
+        return row_words(self.cone, member_with(self.members, state).task.mdp, row)
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each equality and facet: kind, words, who states it, and its normal.
@@ -218,7 +218,7 @@ class EquivalenceClass:
                 {
                     "kind": kind,
                     "words": self.words_of(row),
-                    **of_home(part_with(self.parts, statement[0]), statement),
+                    **of_home(member_with(self.members, statement[0]), statement),
                     "normal": list(self.rows.normals[row] if exact is None else exact[row]),
                 }
             )
@@ -244,8 +244,8 @@ class EquivalenceClass:
             return 0
         state, _, other = self.rows.statements.T
         proved = np.repeat(
-            [part.plan.is_proved for part in self.parts],
-            [part.task.mdp.n_states for part in self.parts],
+            [member.plan.is_proved for member in self.members],
+            [member.task.mdp.n_states for member in self.members],
         )
         tied = self.optimal[state, other] & (self.rows.number >= 0) & ~proved[state]
         return -(-int(np.count_nonzero(tied)) // 2)
@@ -299,8 +299,8 @@ def equivalence_class(
     plans = _plans(tasks, arithmetic, plan, is_family=is_family)
     exact = arithmetic == "exact" or (arithmetic == "auto" and _are_affordable(tasks, plans))
     stage("comparing actions: a row for each two")
-    parts = _parts(tasks, plans, arithmetic if exact else "float", is_family=is_family)
-    rows, weights = _rows_of(parts, scope), task.true_weights
+    members = _members(tasks, plans, arithmetic if exact else "float", is_family=is_family)
+    rows, weights = _rows_of(members, scope), task.true_weights
     seconds = expected_seconds(rows)
     if rows.exact is not None and arithmetic == "auto" and seconds > LONG:
         log.warning(
@@ -313,7 +313,7 @@ def equivalence_class(
     cone = cone_of(rows, weights)
     if cone.is_proved and cone.contains(weights) != "inside":
         raise AssertionError("the true weights must lie inside their own class")
-    return EquivalenceClass(task, parts, rows, cone, scope)
+    return EquivalenceClass(task, members, rows, cone, scope)
 
 
 def _plans(
@@ -334,30 +334,30 @@ def _plans(
     return [plan]
 
 
-def _parts(
+def _members(
     tasks: Sequence[Task], plans: Sequence[Plan], arithmetic: Arithmetic, *, is_family: bool
-) -> tuple[Part, ...]:
+) -> tuple[Member, ...]:
     """The members with exact successor features, or without any where `arithmetic` is 'float'."""
-    parts, first = [], 0
+    members, first = [], 0
     for member, (task, plan) in enumerate(zip(tasks, plans, strict=True)):
         counts = None if arithmetic == "float" else exact_counts(task, plan, arithmetic)
-        parts.append(Part(task, plan, counts, first, member if is_family else None))
+        members.append(Member(task, plan, counts, first, member if is_family else None))
         first += task.mdp.n_states
-    return tuple(parts)
+    return tuple(members)
 
 
-def _rows_of(parts: Sequence[Part], scope: Scope) -> Rows:
+def _rows_of(members: Sequence[Member], scope: Scope) -> Rows:
     """The half-spaces of all members in one catalogue; features have one size for all of them."""
-    scales = feature_scales(*(part.task.mdp for part in parts))
+    scales = feature_scales(*(member.task.mdp for member in members))
     rows = [
         rows_from_counts(
-            part.counts or float_successor_features(part.task.mdp, part.plan.policy),
-            part.plan.optimal & scope_states(part.task.mdp, scope)[:, None],
+            member.counts or float_successor_features(member.task.mdp, member.plan.policy),
+            member.plan.optimal & scope_states(member.task.mdp, scope)[:, None],
             scales,
         )
-        for part in parts
+        for member in members
     ]
-    return rows[0] if len(rows) == 1 else joined_rows(rows, [part.first for part in parts])
+    return rows[0] if len(rows) == 1 else joined_rows(rows, [member.first for member in members])
 
 
 def expected_seconds(rows: Rows) -> float:
@@ -433,68 +433,70 @@ def demonstration_class(
 def demonstration_rows(bec: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Rows:
     """The part of the catalogue that demonstrations state, with its own row numbers."""
     require_shown_in_scope(bec, shown)
-    return bec.rows.shown_part(shown_pairs(bec.parts, shown, optimal=True))
+    return bec.rows.shown_part(shown_pairs(bec.members, shown, optimal=True))
 
 
 def require_shown_in_scope(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> None:
     """Refuse demonstrations of states that the class says nothing about."""
-    for part in bec.parts:
-        mdp = part.task.mdp
-        visited = demonstrated_pairs(mdp, part.own(shown)).any(axis=1)
+    for member in bec.members:
+        mdp = member.task.mdp
+        visited = demonstrated_pairs(mdp, member.own(shown)).any(axis=1)
         outside = np.flatnonzero(visited & ~showable_states(mdp, bec.scope))
         if outside.size:
             raise InvalidParameter(
                 f"demonstrations must stay in scope {bec.scope!r}; "
-                f"{state_words(part.task, int(outside[0]))} cannot be reached from the start. "
+                f"{state_words(member.task, int(outside[0]))} cannot be reached from the start. "
                 "Use scope='all'"
             )
 
 
-def part_with(parts: Sequence[Part], state: int) -> Part:
-    """The part that a state of the common numbering belongs to."""
-    return parts[bisect_right(parts, state, key=lambda part: part.first) - 1]
+def member_with(members: Sequence[Member], state: int) -> Member:
+    """The member that a state of the common numbering belongs to."""
+    return members[bisect_right(members, state, key=lambda member: member.first) - 1]
 
 
-def home_statement(parts: Sequence[Part], statement: Sequence[int]) -> tuple[int, ...]:
+def home_statement(members: Sequence[Member], statement: Sequence[int]) -> tuple[int, ...]:
     """(state, action, other) with the state's number at home; in a family the member before it."""
     state, action, other = statement
-    part = part_with(parts, state)
-    at_home = (state - part.first, action, other)
-    return at_home if part.member is None else (part.member, *at_home)
+    member = member_with(members, state)
+    at_home = (state - member.first, action, other)
+    return at_home if member.number is None else (member.number, *at_home)
 
 
-def most_actions(parts: Sequence[Part]) -> int:
-    """How many actions a pair's number allows for: the most of any part."""
-    return max(part.task.mdp.n_actions for part in parts)
+def most_actions(members: Sequence[Member]) -> int:
+    """How many actions a pair's number allows for: the most of any member."""
+    return max(member.task.mdp.n_actions for member in members)
 
 
-def stacked(parts: Sequence[Part], masks: Iterable[Mask]) -> Mask:
-    """Masks of pairs (S, A) of the parts as one of the common numbering; other actions False."""
-    width = most_actions(parts)
+def stacked(members: Sequence[Member], masks: Iterable[Mask]) -> Mask:
+    """Masks of pairs (S, A) of the members as one of the common numbering; other actions False."""
+    width = most_actions(members)
     return np.vstack([np.pad(mask, ((0, 0), (0, width - mask.shape[1]))) for mask in masks])
 
 
 def shown_pairs(
-    parts: Sequence[Part], demonstrations: Sequence[Demonstration], *, optimal: bool = False
+    members: Sequence[Member], demonstrations: Sequence[Demonstration], *, optimal: bool = False
 ) -> Mask:
     """Which pairs of the common numbering are shown; with `optimal` all of them must be."""
     return stacked(
-        parts,
+        members,
         (
-            demonstrated_pairs(part.task, part.own(demonstrations), part.plan if optimal else None)
-            for part in parts
+            demonstrated_pairs(
+                member.task, member.own(demonstrations), member.plan if optimal else None
+            )
+            for member in members
         ),
     )
 
 
-def of_home(part: Part, statement: Sequence[int]) -> dict[str, Any]:
-    """A statement of a part by names: member where there is one, state, action, other."""
+def of_home(member: Member, statement: Sequence[int]) -> dict[str, Any]:
+    """A statement of a member by names: member where there is one, state, action, other."""
     state, action, other = statement
-    named = {"state": state - part.first, "action": action, "other": other}
-    return named if part.member is None else {"member": part.member, **named}
+    named = {"state": state - member.first, "action": action, "other": other}
+    return named if member.number is None else {"member": member.number, **named}
 
 
-def exact_gap(of: Part, state: int, action: int, better: int) -> Fraction | None:
+def exact_gap(of: Member, state: int, action: int, better: int) -> Fraction | None:
     """w.(mu(s, better) - mu(s, a)): the value lost by one step, then acting optimally.
 
     None in float arithmetic.

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, Part, demonstration_rows, part_with
+from didact.bec.classes import EquivalenceClass, Member, demonstration_rows, member_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
 from didact.bec.linear import Multipliers, Row, dot, primitive
@@ -92,8 +92,8 @@ def _written(
     generators = sorted({index for proof in certificates for index in proof.indices})
     place = {row: i for i, row in enumerate(generators)}
     statements = [part.statement_of(row) for row in generators]
-    scales = [_scale(bec.parts, *statement) for statement in statements]
-    where = _first_shown(bec.parts, shown)
+    scales = [_scale(bec.members, *statement) for statement in statements]
+    where = _first_shown(bec.members, shown)
     document["generators"] = [
         [where[state, action][0], where[state, action][1] + other]
         for state, action, other in statements
@@ -109,7 +109,7 @@ def _written(
 
 
 def _first_shown(
-    parts: Sequence[Part], shown: Sequence[Demonstration]
+    members: Sequence[Member], shown: Sequence[Demonstration]
 ) -> dict[tuple[int, int], tuple[int, int]]:
     """Where each pair is shown first: in which demonstration, and as what number its rows begin.
 
@@ -117,18 +117,18 @@ def _first_shown(
     """
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for number, demonstration in enumerate(shown):
-        part = parts[demonstration.member or 0]
+        member = members[demonstration.member or 0]
         for step, (state, action) in enumerate(demonstration):
-            row = step * part.task.mdp.n_actions
-            found.setdefault((part.first + state, action), (number, row))
+            row = step * member.task.mdp.n_actions
+            found.setdefault((member.first + state, action), (number, row))
     return found
 
 
-def _scale(parts: Sequence[Part], state: int, action: int, other: int) -> Fraction:
+def _scale(members: Sequence[Member], state: int, action: int, other: int) -> Fraction:
     """How long mu(s, a) - mu(s, b) is in primitive integer vectors of its direction."""
-    part = part_with(parts, state)
-    assert part.counts is not None
-    counts = part.counts.pairs[state - part.first]
+    member = member_with(members, state)
+    assert member.counts is not None
+    counts = member.counts.pairs[state - member.first]
     normal = counts[action] - counts[other]
     at = next(i for i, entry in enumerate(normal) if entry)
     return Fraction(int(normal[at].p), int(normal[at].q)) / primitive(normal)[at]
@@ -187,7 +187,7 @@ def _written_open(
 
 def policy_documents(bec: EquivalenceClass) -> dict[str, Any]:
     """What every proof about a class begins with: its format, its scope, the policy and counts."""
-    policies = [_policy(part) for part in bec.parts]
+    policies = [_policy(member) for member in bec.members]
     is_family = bec.is_family
     return {
         "format": PROOF_FORMAT,
@@ -207,11 +207,11 @@ def _common(bec: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str)
     }
 
 
-def _policy(part: Part) -> dict[str, Any]:
-    """What is optimal in each state of a part, and the counts of that policy."""
-    assert part.counts is not None
-    states = range(part.task.mdp.n_states)
+def _policy(member: Member) -> dict[str, Any]:
+    """What is optimal in each state of a member, and the counts of that policy."""
+    assert member.counts is not None
+    states = range(member.task.mdp.n_states)
     return {
-        "optimal": [part.plan.optimal_actions(state) for state in states],
-        "counts": [[number_text(count) for count in row] for row in part.counts.states],
+        "optimal": [member.plan.optimal_actions(state) for state in states],
+        "counts": [[number_text(count) for count in row] for row in member.counts.states],
     }

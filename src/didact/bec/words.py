@@ -319,7 +319,7 @@ def describe(
     if hasattr(cone, "facets") and hasattr(cone, "demonstrations"):
         return [facet["words"] for facet in cone.facets]
     if not isinstance(cone, Cone) and isinstance(getattr(cone, "cone", None), Cone):
-        mdp = cone.parts[0].task.mdp
+        mdp = cone.members[0].task.mdp
         names = _feature_names(mdp) if names is None else names
         cone, kind = cone.cone, _kind(mdp) if kind is None else kind
     told = "a Task, its class or a lesson, such as equivalence_class(task)"

@@ -98,7 +98,7 @@ def _two_weights(found: Cone, weights: tuple[int, int] | None) -> tuple[int, int
 
 def _name(bec: EquivalenceClass | Cone, feature: int) -> str:
     """'w3', with the feature's name where it is known."""
-    mdp = bec.parts[0].task.mdp if isinstance(bec, EquivalenceClass) else None
+    mdp = bec.members[0].task.mdp if isinstance(bec, EquivalenceClass) else None
     if mdp is None or not mdp.feature_names:
         return f"w{feature}"
     return f"w{feature} ({mdp.feature_name(feature)})"

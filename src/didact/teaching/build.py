@@ -149,7 +149,7 @@ class TeachSettings:
         is_family = bec.is_family
         listed: Any = None
         if self.starts is not None:
-            listed = [[own.part.member, own.starts.tolist()] for own in starts]
+            listed = [[own.member.number, own.starts.tolist()] for own in starts]
             listed = listed if is_family else listed[0][1]
         document = {
             "teacher": self.teacher,
@@ -205,7 +205,7 @@ class LessonEvidence:
         is_bounded = by_rule and not settings.learners
         if found is not None or not is_bounded or not self.coverage.is_complete:
             return cast(CoverCertificate | None, found)
-        n_states = sum(part.task.mdp.n_states for part in self.bec.parts)
+        n_states = sum(member.task.mdp.n_states for member in self.bec.members)
         if self.bec.rows.exact is None or n_states > MAX_STATES:
             return None
         candidates = self.problem.candidates
@@ -268,7 +268,7 @@ class LessonEvidence:
     @cached_property
     def hardest(self) -> Fraction | float | None:
         """The smallest difference in return that a step shown rests on."""
-        return hardest_step(self.bec.parts, self.shown)
+        return hardest_step(self.bec.members, self.shown)
 
     @cached_property
     def facets(self) -> tuple[Mapping[str, Any], ...]:
@@ -331,7 +331,7 @@ def lesson_of_picks(
         items=demonstrations,
         gains=coverage.gains,
         cost=cost,
-        closed=partial(all_closed, bec.parts, demonstrations),  # type: ignore[arg-type]
+        closed=partial(all_closed, bec.members, demonstrations),  # type: ignore[arg-type]
         n_facets=bec.cone.n_facets,
         n_equalities=len(bec.cone.equalities),
         uncovered=() if found.pins_down else gaps_of_lesson(problem, coverage.covered, starts),
@@ -358,12 +358,12 @@ def _closing(problem: Problem, picks: Picks, offers: Sequence[Starts]) -> list[D
     """Demonstrations that extend the picks to closure, within the budget."""
     picked = [problem.candidates[number] for number in picks.numbers]
     added = [
-        Demonstration(demonstration, offer.part.member)
+        Demonstration(demonstration, offer.member.number)
         for offer in offers
         for demonstration in close(
-            offer.part.task.mdp,
+            offer.member.task.mdp,
             offer.plan,
-            offer.part.own(picked),
+            offer.member.own(picked),
             starts=offer.starts,
             horizon=offer.horizon,
         )

@@ -186,7 +186,7 @@ def check(
         segments=segments,
         witness=found.witness,
         loss=found.loss,
-        closed=all_closed(bec.parts, right),
+        closed=all_closed(bec.members, right),
         n_open=(elements.everything & ~covered).bit_count(),
         **_told_of(bec, missing),
         proof=None if found.proof is None else found.proof.document,
@@ -273,7 +273,7 @@ def suggested_starts(
         how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
         bec = lesson.bec or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
     elements, own = cover_elements(bec), as_starts(task, settings.get("starts"))
-    offer = Starts(bec.parts[0], own, as_horizon(task.mdp, settings.get("horizon")))
+    offer = Starts(bec.members[0], own, as_horizon(task.mdp, settings.get("horizon")))
     added = _completing(elements, offer, coverage_from(elements, offer, own.tolist()))
     if added is None:
         return None
@@ -293,7 +293,7 @@ def further_starts(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Sug
     of the demonstrations to add.
     """
     elements, task = cover_elements(bec), bec.task
-    offer = Starts(bec.parts[0], as_starts(task, None), as_horizon(task.mdp, None))
+    offer = Starts(bec.members[0], as_starts(task, None), as_horizon(task.mdp, None))
     added = _completing(elements, offer, elements.stated_elements(shown))
     if not added:
         return None
@@ -323,7 +323,7 @@ def _completing(elements: Elements, offer: Starts, offered: int) -> list[int] | 
     missing = elements.everything & ~elements.closure(offered)
     if not missing:
         return []
-    n_actions = offer.part.task.mdp.n_actions
+    n_actions = offer.member.task.mdp.n_actions
     states = [pair // n_actions for pair in elements.pairs_for(missing)]
     ranked = sorted(set(states), key=lambda s: (-states.count(s), s))[:MAX_TRIED]
     worth = {state: coverage_from(elements, offer, [state]) for state in ranked}

@@ -264,7 +264,7 @@ def _sureness(lesson: Lesson) -> int:
 def _point(loss: Any, lesson: Lesson, bec: EquivalenceClass) -> Point:
     """A lesson with what it leaves to lose on average."""
     space = weight_space(bec)
-    shown = shown_pairs(bec.parts, lesson.demonstrations)
+    shown = shown_pairs(bec.members, lesson.demonstrations)
     region = region_of(space, bec.rows.normals[bec.rows.stated_by(shown)])
     worst, weights = largest(boundary_rounds(region, stream(0, "frontier", "worst")))
     if weights is None or worst <= NOTHING * space.spread:

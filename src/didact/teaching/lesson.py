@@ -354,7 +354,7 @@ class Lesson:
         for number, demonstration in enumerate(self.demonstrations):
             member = demonstration.member
             of = {} if member is None else {"member": member}
-            mdp = None if self.bec is None else self.bec.parts[member or 0].task.mdp
+            mdp = None if self.bec is None else self.bec.members[member or 0].task.mdp
             for step, (s, a) in enumerate(demonstration):
                 row = {"demonstration": number, **of, "step": step, "state": s, "action": a}
                 names = {} if mdp is None else _names(mdp, s, a)

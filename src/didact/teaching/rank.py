@@ -274,8 +274,8 @@ class _RankSearch:
         bound = checked_bound(whole)
         if bound is None:
             offers = [
-                Starts(part, as_starts(part.task, None), as_horizon(part.task.mdp, None))
-                for part in bec.parts
+                Starts(member, as_starts(member.task, None), as_horizon(member.task.mdp, None))
+                for member in bec.members
             ]
             bound = fewest_demonstrations(bec, offers, time_limit=self.time_limit)
         return replace(row, fewest_demonstrations=math.ceil(bound))
@@ -295,7 +295,7 @@ def _row(
     whole: Lesson,
     single: Lesson,
 ) -> Difficulty:
-    mdps, cone = [part.task.mdp for part in bec.parts], bec.cone
+    mdps, cone = [member.task.mdp for member in bec.members], bec.cone
     n_elements = cone.n_facets + len(cone.equalities)
     n_open = len(whole.uncovered)
     return Difficulty(
@@ -334,7 +334,7 @@ def fewest_demonstrations(
     if elements.n_elements == 0:
         return 0
     n_starts = sum(offer.starts.size for offer in offers)
-    if n_starts * max(part.task.mdp.n_states for part in bec.parts) > MAX_ENTRIES:
+    if n_starts * max(member.task.mdp.n_states for member in bec.members) > MAX_ENTRIES:
         return 1
     # One candidate for each start shows all that any demonstration from it can show.
     begun = [(offer, start) for offer in offers for start in offer.starts.tolist()]

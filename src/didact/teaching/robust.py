@@ -216,21 +216,21 @@ def _groups(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> list[froze
 
 
 def _is_right(bec: EquivalenceClass, demonstration: Demonstration) -> bool:
-    part = bec.parts[demonstration.member or 0]
-    return all(bool(part.plan.optimal[s, a]) for s, a in demonstration)
+    member = bec.members[demonstration.member or 0]
+    return all(bool(member.plan.optimal[s, a]) for s, a in demonstration)
 
 
 def _lines(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
     """The pairs of each demonstration in the common numbering."""
-    width = most_actions(bec.parts)
+    width = most_actions(bec.members)
     return [
-        [(bec.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
+        [(bec.members[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
     ]
 
 
 def _who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[int, frozenset[int]]:
     """For each row the demonstrations that state it."""
-    width, rows = most_actions(bec.parts), bec.rows
+    width, rows = most_actions(bec.members), bec.rows
     by_pair: dict[int, set[int]] = {}
     for number, line in enumerate(lines):
         for pair in line:

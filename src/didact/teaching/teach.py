@@ -206,7 +206,7 @@ def _affordable_teacher(bec: EquivalenceClass, cost: Cost, options: Mapping[str,
     samples = options.get("rollouts") is not None or options.get("deterministic")
     if bec.rows.exact is None or callable(cost) or samples:
         return "scot"
-    n_entries = sum(part.task.mdp.n_states for part in bec.parts) * bec.rows.normals.shape[1]
+    n_entries = sum(member.task.mdp.n_states for member in bec.members) * bec.rows.normals.shape[1]
     if n_entries <= AUTO_ENTRIES:
         return "exact"
     log.info(

@@ -304,7 +304,7 @@ def _curve(
     A world that is determined stays so; one that is not keeps its witness while that fits.
     """
     left: dict[int, Weights | None] = dict.fromkeys(range(len(classes)))
-    for size in curve_sizes(len(bec.parts)):
+    for size in curve_sizes(len(bec.members)):
         rows = _rows_of_first(bec, size)
         stated = stated_halfspaces(rows, bec.cone.true_weights.floats, exact=exact)
         for number, witness in list(left.items()):
@@ -322,8 +322,8 @@ def _curve(
 
 def _rows_of_first(bec: EquivalenceClass, n_members: int) -> Rows:
     """The catalogue of the first members alone."""
-    if n_members == len(bec.parts):
+    if n_members == len(bec.members):
         return bec.rows
     shown_pairs = bec.optimal.copy()
-    shown_pairs[bec.parts[n_members].first :] = False
+    shown_pairs[bec.members[n_members].first :] = False
     return bec.rows.shown_part(shown_pairs)

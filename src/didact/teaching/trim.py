@@ -27,7 +27,7 @@ from itertools import chain
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Part
+from didact.bec.classes import EquivalenceClass, Member
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.halfspaces import demonstrated_pairs
 from didact.mdp import MDP, Demonstration
@@ -81,7 +81,7 @@ def needs_of_cone(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> Need
     shown = {pair for line in lines for pair in line}
     pairs, stated = every.stating_pairs
     numbers = np.unique(stated[np.isin(pairs, sorted(shown))])
-    weights = rows.balanced_weights(bec.parts[0].task.weights)
+    weights = rows.balanced_weights(bec.members[0].task.weights)
     if not len(numbers) or not np.any(weights):
         return needs_of(every)
     if not all_hold(rows.balanced[numbers], weights):
@@ -175,7 +175,7 @@ def trimmed(
     cuts_beginnings: whether a demonstration may begin later, at an allowed start. planners_lose:
     whether losses of learners that plan are bounded, so that all that is shown must stay.
     """
-    begin = [offer.part.first + s for offer in offers for s in offer.starts.tolist()]
+    begin = [offer.member.first + s for offer in offers for s in offer.starts.tolist()]
     starts = frozenset(begin if cuts_beginnings else ())
     added = _lines(as_candidates(problem.bec, extra)) if extra else []
     whole = [*_lines(problem.candidates, numbers), *added]
@@ -187,12 +187,12 @@ def trimmed(
         return cut(needs_of_pairs(whole))
     is_complete = problem.covered_by(numbers) == problem.elements.everything
     needs = needs_of(problem.elements) if is_complete else needs_of_cone(problem.bec, whole)
-    parts = problem.bec.parts
-    if not all_closed(parts, _shown(problem.candidates, whole)):
+    members = problem.bec.members
+    if not all_closed(members, _shown(problem.candidates, whole)):
         return cut(needs, swaps=is_complete)
     kept = _followed(problem, cut(needs))
     found = cut(needs_of_pairs([[pair for pair in line if pair in kept] for line in whole]))
-    return found if all_closed(parts, found) else cut(needs_of_pairs(whole))
+    return found if all_closed(members, found) else cut(needs_of_pairs(whole))
 
 
 def _cut(
@@ -242,11 +242,11 @@ def _followed(problem: Problem, kept: Sequence[Demonstration]) -> set[int]:
     """The pairs that closure asks for once these demonstrations are shown."""
     width = problem.candidates.n_actions
     followed: set[int] = set()
-    for part in problem.bec.parts:
-        mdp = part.task.mdp
-        shown = demonstrated_pairs(mdp, part.own(kept))
-        asked = reachable_pairs(mdp, part.plan.optimal, starts=np.asarray(shown.any(axis=1)))
-        followed.update((part.first + s) * width + a for s, a in np.argwhere(asked).tolist())
+    for member in problem.bec.members:
+        mdp = member.task.mdp
+        shown = demonstrated_pairs(mdp, member.own(kept))
+        asked = reachable_pairs(mdp, member.plan.optimal, starts=np.asarray(shown.any(axis=1)))
+        followed.update((member.first + s) * width + a for s, a in np.argwhere(asked).tolist())
     return followed
 
 
@@ -279,10 +279,12 @@ def missing_pairs(mdp: MDP, plan: Plan, demonstrations: Sequence[Demonstration])
     return np.flatnonzero((needed & ~shown).ravel())
 
 
-def all_closed(parts: Sequence[Part], demonstrations: Sequence[Demonstration]) -> bool:
-    """Whether what is shown of each part is closed: nothing that closure asks for is missing."""
-    shown = [(part, part.own(demonstrations)) for part in parts]
-    return not any(missing_pairs(part.task.mdp, part.plan, own).size for part, own in shown if own)
+def all_closed(members: Sequence[Member], demonstrations: Sequence[Demonstration]) -> bool:
+    """Whether what is shown of each member is closed: nothing that closure asks for is missing."""
+    shown = [(member, member.own(demonstrations)) for member in members]
+    return not any(
+        missing_pairs(member.task.mdp, member.plan, own).size for member, own in shown if own
+    )
 
 
 def close(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Part, exact_gap, shown_pairs
+from didact.bec.classes import EquivalenceClass, Member, exact_gap, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
 from didact.bec.farkas import Inside, decide
@@ -88,7 +88,7 @@ def _witness_of(
         assert proof.witness is not None
         return _scaled(proof.witness)
     rows = elements.bec.rows
-    stated = rows.stated_by(shown_pairs(elements.bec.parts, demonstrations))
+    stated = rows.stated_by(shown_pairs(elements.bec.members, demonstrations))
     nearest = nearest_in_cone(rows.balanced[stated], rows.balanced[elements.open_row(covered)])
     away = -rows.unbalanced_weights(nearest.residual)
     return _in_decimals(away) if away.any() else None
@@ -102,8 +102,8 @@ def worst_loss(bec: EquivalenceClass, witness: Sequence[Fraction]) -> float:
 def _loss_with_error(bec: EquivalenceClass, witness: Sequence[Fraction]) -> tuple[float, float]:
     """The same, and how far it can be from the true one."""
     found = [
-        evaluate(part.task, witness_plan(part.task.mdp, witness), plan=part.plan)
-        for part in bec.parts
+        evaluate(member.task, witness_plan(member.task.mdp, witness), plan=member.plan)
+        for member in bec.members
     ]
     return max((each.worst_policy_loss, each.error_bound) for each in found)
 
@@ -251,26 +251,28 @@ def missing_elements(
     return tuple(found)
 
 
-def hardest_step(parts: Sequence[Part], shown: Sequence[Demonstration]) -> Fraction | float | None:
+def hardest_step(
+    members: Sequence[Member], shown: Sequence[Demonstration]
+) -> Fraction | float | None:
     """What the least bad other action costs at any step shown; None where all are worth the same.
 
     A fraction where the class is exact.
     """
-    margins = (_hardest_of(part, part.own(shown)) for part in parts)
+    margins = (_hardest_of(member, member.own(shown)) for member in members)
     return min((margin for margin in margins if margin is not None), default=None)
 
 
-def _hardest_of(part: Part, shown: Iterable[Demonstration]) -> Fraction | float | None:
-    plan = part.plan
+def _hardest_of(member: Member, shown: Iterable[Demonstration]) -> Fraction | float | None:
+    plan = member.plan
     steps = {state: action for way in shown for state, action in way}
     states, actions = (np.array(list(x), dtype=np.int64) for x in (steps, steps.values()))
     values = plan.action_values[states]
     gaps = np.where(plan.optimal[states], np.inf, plan.values[states, None] - values)
     if not np.isfinite(gaps).any():
         return None
-    if part.counts is None:
+    if member.counts is None:
         return float(gaps.min())
     error = plan.error_bound + np.spacing(np.abs(values).max())
     near = np.argwhere(gaps <= gaps.min() + 4.0 * error).tolist()  # floats cannot order these
-    found = [exact_gap(part, int(states[i]), other, int(actions[i])) for i, other in near]
+    found = [exact_gap(member, int(states[i]), other, int(actions[i])) for i, other in near]
     return min(gap for gap in found if gap is not None)

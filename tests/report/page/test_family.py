@@ -33,7 +33,9 @@ def test_the_worst_learner_fits_and_its_mistakes_are_those_told(found):
     page = frontier_page(found)
     rough = found.points[0]
     bec = rough.lesson.bec
-    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, rough.lesson.demonstrations))]
+    rows = bec.rows.normals[
+        bec.rows.stated_by(shown_pairs(bec.members, rough.lesson.demonstrations))
+    ]
     weights = np.array(rough.weights)
     assert (rows @ weights >= -1e-9 * np.linalg.norm(weights)).all()
     assert 0.0 < rough.worst <= rough.lesson.loss_bound + 1e-9

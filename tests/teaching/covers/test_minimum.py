@@ -510,7 +510,7 @@ def _cheapest(bec, family, prices):
             pairs.setdefault((state, action), set()).add(int(row))
     wanted = set().union(*elements) | set(bec.cone.equalities)
     useful = {pair: stated & wanted for pair, stated in pairs.items() if stated & wanted}
-    firsts = [part.first for part in bec.parts]
+    firsts = [member.first for member in bec.members]
     by_stated = {}
     for (state, action), stated in useful.items():
         member = max(m for m, first in enumerate(firsts) if first <= state)

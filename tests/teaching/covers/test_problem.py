@@ -55,7 +55,7 @@ def test_what_lines_state_is_what_each_of_their_pairs_states():
 def test_what_a_start_can_show_are_the_rows_of_states_that_following_the_policy_reaches(task, n):
     bec = equivalence_class(task)
     elements, starts = cover_elements(bec), as_starts(task.mdp, None)
-    offer = Starts(bec.parts[0], starts, n)
+    offer = Starts(bec.members[0], starts, n)
     mdp = task.mdp
     moves = mdp.transitions.matrix().toarray().reshape(mdp.n_states, mdp.n_actions, -1)
     for start in starts.tolist():

@@ -21,7 +21,7 @@ from tests.effort import chunks, number
 
 
 def rows_of(bec, pairs):
-    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    shown = shown_pairs(bec.members, [didact.Demonstration([pair]) for pair in pairs])
     return bec.rows.normals[bec.rows.stated_by(shown)]
 
 
@@ -141,7 +141,7 @@ def test_what_is_called_the_worst_is_the_worst_at_every_scale():
         random.Random(seed).shuffle(optimal)
         most = float(every.policies[0][0])
         for size in range(3):
-            shown = shown_pairs(bec.parts, [didact.Demonstration([p]) for p in optimal[:size]])
+            shown = shown_pairs(bec.members, [didact.Demonstration([p]) for p in optimal[:size]])
             stated = bec.rows.stated_by(shown)
             found = worst_cell(region_of(space, bec.rows.normals[stated]))
             n_proved[found.is_proved] += 1

@@ -24,7 +24,7 @@ def fewest(task, bec, bound):
     pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
     for size in range(len(pairs) + 1):
         for chosen in combinations(pairs, size):
-            shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+            shown = shown_pairs(bec.members, [didact.Demonstration([pair]) for pair in chosen])
             rows = bec.rows.normals[bec.rows.stated_by(shown)]
             if largest_loss(counts, losses, rows) <= bound + 1e-9:
                 return size
@@ -53,7 +53,7 @@ def test_witnesses_hold_in_fractions():
         plan = solve(task.mdp, list(witness.weights), arithmetic="exact")
         assert losses.among(plan.optimal) > lesson.loss_bound
         for number, pair in enumerate(pairs):
-            shown = shown_pairs(lesson.bec.parts, [didact.Demonstration([pair])])
+            shown = shown_pairs(lesson.bec.members, [didact.Demonstration([pair])])
             stated = [rows.exact[row] for row in rows.stated_by(shown)]
             fits = all(
                 sum(r * w for r, w in zip(row, witness.weights, strict=True)) >= 0 for row in stated
@@ -161,7 +161,7 @@ def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough
 
     def left(shown):
         rows = short.bec.rows
-        stated = rows.stated_by(shown_pairs(short.bec.parts, list(shown)))
+        stated = rows.stated_by(shown_pairs(short.bec.members, list(shown)))
         return largest_loss(*found, rows.normals[stated])
 
     others = [left(some) for some in combinations(enough.demonstrations, n - 1)]
@@ -202,7 +202,7 @@ def test_with_ties_a_lesson_goes_on_until_it_keeps_to_the_bound():
 
 def most_lost(bec, every, demonstrations):
     """The largest loss of half-space learners after demonstrations, by every policy."""
-    rows = bec.rows.stated_by(shown_pairs(bec.parts, demonstrations)).tolist()
+    rows = bec.rows.stated_by(shown_pairs(bec.members, demonstrations)).tolist()
     return every.most_within([bec.rows.exact[row] for row in rows])
 
 

@@ -12,7 +12,7 @@ from didact.teaching.loss.space import weight_space
 def region_of_some(task, n):
     bec = didact.equivalence_class(task)
     pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()][:n]
-    shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in pairs])
+    shown = shown_pairs(bec.members, [didact.Demonstration([pair]) for pair in pairs])
     return region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(shown)])
 
 

@@ -29,7 +29,7 @@ def test_no_point_of_a_search_loses_more_than_the_worst_class(seed):
     rng = np.random.default_rng(seed)
     for size in (1, 2, 4, len(pairs)):
         chosen = [pairs[i] for i in rng.permutation(len(pairs))[:size]]
-        shown = shown_pairs(bec.parts, [didact.Demonstration([pair]) for pair in chosen])
+        shown = shown_pairs(bec.members, [didact.Demonstration([pair]) for pair in chosen])
         region = region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(shown)])
         found = worst_cell(region)
         assert found.is_proved
@@ -46,7 +46,7 @@ def test_half_spaces_cost_what_all_policies_say(seed):
     bec = didact.equivalence_class(task)
     pairs = [tuple(pair) for pair in np.argwhere(bec.plan.optimal).tolist()]
     shown = [didact.Demonstration([pair]) for pair in pairs[:2]]
-    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, shown))]
+    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.members, shown))]
     half, _ = remaining_loss(bec, shown)
     assert half.status == "enumerated"
     assert half.loss == pytest.approx(largest_loss(*counts_and_losses(task), rows), abs=1e-8)
@@ -73,7 +73,7 @@ def test_a_complete_lesson_costs_half_space_learners_nothing():
 
 
 def loss_of(bec, shown):
-    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, list(shown)))]
+    rows = bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.members, list(shown)))]
     return largest_loss(*counts_and_losses(bec.task), rows)
 
 

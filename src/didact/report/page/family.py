@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from didact import __version__
-from didact.bec.classes import EquivalenceClass, Part, equivalence_class
+from didact.bec.classes import EquivalenceClass, Member, equivalence_class
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import counted, shown_name
 from didact.mdp import Family
@@ -100,7 +100,7 @@ def family_page(
         verdict=_verdict(family, lesson, len(used)),
         is_verified=verified is not None,
         numbers=_numbers(family, lesson, len(used)),
-        members=tuple(_member(family, bec.parts[m], lesson) for m in drawn),
+        members=tuple(_member(family, bec.members[m], lesson) for m in drawn),
         n_left_out=len(family) - len(drawn),
         legend=legend(family[0], scene),
         closed=" ".join(map(_sentence, filter(None, told))),
@@ -137,23 +137,23 @@ def _numbers(family: Family, lesson: Lesson, n_used: int) -> tuple[tuple[str, st
     )
 
 
-def _member(family: Family, part: Part, lesson: Lesson) -> MemberPicture:
+def _member(family: Family, member: Member, lesson: Lesson) -> MemberPicture:
     """A member with what the lesson shows of it."""
-    member, own = part.member or 0, part.own(lesson.demonstrations)
-    scene = scene_of(part.task, part.plan)
+    own = member.own(lesson.demonstrations)
+    scene = scene_of(member.task, member.plan)
     number = {id(d): i for i, d in enumerate(lesson.demonstrations)}
-    said = [f"{number[id(d)] + 1}. {steps_in_words(part.task, d)}" for d in own[:MOST_STEPS]]
+    said = [f"{number[id(d)] + 1}. {steps_in_words(member.task, d)}" for d in own[:MOST_STEPS]]
     states = [state for d in own for state, _ in d] or [0]
     box = None if scene is None else scene.box_around(states, whole=MEMBER_CELLS, most=MEMBER_CELLS)
-    name = shown_name(family.names[member], 60)
+    name = shown_name(family.names[member.number or 0], 60)
     words = counted(len(own), "demonstration") + " shown" if own else "nothing is shown"
     frame = None
     if scene is not None and box is not None:
         title = f"{name}: {words}"
         told = "; ".join(said) or "Arrows: all optimal actions."
-        frame = Picture(f"member-{member}", view_of(box), title, told, "scene", WIDEST)
+        frame = Picture(f"member-{member.number or 0}", view_of(box), title, told, "scene", WIDEST)
     is_grid = scene is not None and scene.kind == "grid"
-    useful = part.plan.optimal & deciding_states(part.task.mdp)[:, None]
+    useful = member.plan.optimal & deciding_states(member.task.mdp)[:, None]
     optimal = list(zip(*useful.nonzero(), strict=True))
     return MemberPicture(
         name=name,
@@ -175,12 +175,12 @@ def _sentence(words: str) -> str:
 def _shown_arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: float) -> str:
     """Arrows of moves, as one path."""
     assert scene is not None
-    parts = []
+    stubs = []
     for state, action in pairs:
         direction = scene.arrows[int(action)]
         if direction is not None:
-            parts.append(stub(scene.centre(int(state)), direction, length))
-    return "".join(parts)
+            stubs.append(stub(scene.centre(int(state)), direction, length))
+    return "".join(stubs)
 
 
 def _gaps(family: Family, lesson: Lesson) -> Iterator[str]:

@@ -6,7 +6,7 @@ demonstrations are aimed at pairs that could be shown and no sample has: a bread
 optimal actions and possible successors finds a shortest way to each pair, or proves that there is
 none, so "not sampled" and "not reachable" are told apart.
 
-A task has one part, a family one for each member. Candidates of all parts stand in one list, their
+A task is its own only member. Candidates of all members stand in one list, their
 pairs in the common numbering of the class.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Part, most_actions
+from didact.bec.classes import EquivalenceClass, Member, most_actions
 from didact.bec.halfspaces import scope_states
 from didact.errors import InvalidParameter
 from didact.inputs import entries, shown, whole_number
@@ -308,25 +308,25 @@ GivenStarts = Iterable[int] | Mapping[Any, Iterable[int]] | str | None
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """A part, the states where its demonstrations may begin, and their most steps.
+    """A member, the states where its demonstrations may begin, and their most steps.
 
     taken: (S, A), the actions that demonstrations may take; None for every optimal action.
     """
 
-    part: Part
+    member: Member
     starts: Indices
     horizon: int
     taken: Mask | None = None
 
     @cached_property
     def plan(self) -> Plan:
-        """What is optimal in the part and may be shown."""
-        plan = self.part.plan
+        """What is optimal in the member and may be shown."""
+        plan = self.member.plan
         return plan if self.taken is None else replace(plan, optimal=plan.optimal & self.taken)
 
     def aimed_at(self, pairs: Iterable[int], width: int) -> Candidates:
-        """Shortest demonstrations of those of the pairs s * width + a that are of the part."""
-        first, mdp = self.part.first, self.part.task.mdp
+        """Shortest demonstrations of those of the pairs s * width + a that are of the member."""
+        first, mdp = self.member.first, self.member.task.mdp
         found = [divmod(pair - first * width, width) for pair in pairs]
         own = [s * mdp.n_actions + a for s, a in found if 0 <= s < mdp.n_states]
         return aimed_demonstrations(mdp, self.plan, own, starts=self.starts, horizon=self.horizon)[
@@ -335,7 +335,7 @@ class Starts:
 
 
 def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | None:
-    """The start states of each part that may show something, by its number; None for 'all'."""
+    """The start states of each member that may show something, by its number; None for 'all'."""
     if isinstance(starts, str) and starts == "all":
         return None
     if not isinstance(what, Family):
@@ -358,10 +358,10 @@ def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | 
 
 
 def all_starts(bec: EquivalenceClass) -> dict[int, Indices]:
-    """Every state whose rows count, by part."""
+    """Every state whose rows count, by member."""
     return {
-        number: np.flatnonzero(scope_states(part.task.mdp, bec.scope))
-        for number, part in enumerate(bec.parts)
+        number: np.flatnonzero(scope_states(member.task.mdp, bec.scope))
+        for number, member in enumerate(bec.members)
     }
 
 
@@ -372,34 +372,36 @@ def offers_of(
     *,
     deterministic: bool = False,
 ) -> list[Starts]:
-    """What the parts that have starts offer; deterministic: by the first optimal action alone."""
-    parts = [(bec.parts[number], starts) for number, starts in begin.items()]
+    """What the members that have starts offer; deterministic: by the first optimal action alone."""
+    members = [(bec.members[number], starts) for number, starts in begin.items()]
     if deterministic:
-        parts = [(replace(p, plan=first_action(p.plan)), starts) for p, starts in parts]
-    return [Starts(part, starts, as_horizon(part.task.mdp, horizon)) for part, starts in parts]
+        members = [(replace(p, plan=first_action(p.plan)), starts) for p, starts in members]
+    return [
+        Starts(member, starts, as_horizon(member.task.mdp, horizon)) for member, starts in members
+    ]
 
 
 def require_in_scope(bec: EquivalenceClass, offers: Sequence[Starts]) -> Sequence[Starts]:
     """The offers, whose starts were given and must be states whose rows count."""
     for offer in offers:
-        outside = offer.starts[~scope_states(offer.part.task.mdp, bec.scope)[offer.starts]]
+        outside = offer.starts[~scope_states(offer.member.task.mdp, bec.scope)[offer.starts]]
         if outside.size:
             reason = "cannot be reached from the task's own start. Use scope='all'"
             if bec.scope == "all":
                 reason = "never comes up, and no action matters there. Leave it out"
             raise InvalidParameter(
                 f"starts must be in scope {bec.scope!r}; "
-                f"{numbered_state(offer.part.task, int(outside[0]))} {reason}"
+                f"{numbered_state(offer.member.task, int(outside[0]))} {reason}"
             )
     return offers
 
 
 def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) -> Candidates:
-    """Candidates of several parts as one list, pairs in the common numbering."""
-    width, pairs = most_actions(bec.parts), []
+    """Candidates of several members as one list, pairs in the common numbering."""
+    width, pairs = most_actions(bec.members), []
     for offer, own in found:
         states, actions = np.divmod(own.pairs, own.n_actions)
-        numbers = (offer.part.first + states) * width + actions
+        numbers = (offer.member.first + states) * width + actions
         pairs.append(np.where(own.pairs < 0, -1, numbers))
     return Candidates(
         _stacked(pairs),
@@ -425,16 +427,16 @@ def as_candidates(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
     """Demonstrations as candidates, one line each."""
     lines = lines_of(bec, demonstrations)
     longest = max(map(len, lines), default=1)
-    return Candidates.of(lines, most_actions(bec.parts), longest, _firsts(bec))
+    return Candidates.of(lines, most_actions(bec.members), longest, _firsts(bec))
 
 
 def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
     """The pairs of each demonstration in the common numbering."""
-    width = most_actions(bec.parts)
+    width = most_actions(bec.members)
     return [
-        [(bec.parts[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
+        [(bec.members[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
     ]
 
 
 def _firsts(bec: EquivalenceClass) -> tuple[int, ...] | None:
-    return tuple(part.first for part in bec.parts) if bec.is_family else None
+    return tuple(member.first for member in bec.members) if bec.is_family else None

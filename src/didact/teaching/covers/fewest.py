@@ -28,7 +28,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from didact.bec.classes import EquivalenceClass, most_actions, part_with
+from didact.bec.classes import EquivalenceClass, member_with, most_actions
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row, dot, primitive
 from didact.mdp.files import write_number
@@ -101,7 +101,7 @@ class Witnesses:
             self.add(direction, self._slack[members[0]], -dot(self._rows[members[0]], direction))
 
     def _who_states(self) -> list[list[int]]:
-        width, rows = most_actions(self.bec.parts), self.bec.rows
+        width, rows = most_actions(self.bec.members), self.bec.rows
         found: list[list[int]] = [[] for _ in self._rows]
         pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
         for pair, row in zip(pairs, rows.number.tolist(), strict=True):
@@ -202,17 +202,17 @@ class Columns:
         if line in self._known:
             return
         self._known.add(line)
-        width = most_actions(self.allowed.bec.parts)
-        part = part_with(self.allowed.bec.parts, line[0] // width)
+        width = most_actions(self.allowed.bec.members)
+        member = member_with(self.allowed.bec.members, line[0] // width)
         if cost is None:
-            steps = [divmod(pair - part.first * width, width) for pair in line]
-            mdp = part.task.mdp
+            steps = [divmod(pair - member.first * width, width) for pair in line]
+            mdp = member.task.mdp
             needs_chance = self.allowed.cost == "attempts"
             chance = walk_probability(mdp, steps) if needs_chance else Fraction(1)
             cost = self.allowed.cost_of(steps[0][0], len(line), chance)
         self.lines.append(line)
         self.costs.append(cost)
-        self.members.append(part.member or 0)
+        self.members.append(member.number or 0)
 
     def excluded(self) -> list[int]:
         """The witnesses that each column excludes, as bits."""
@@ -332,8 +332,8 @@ class Columns:
     def _feasible_share(self, weights: Sequence[Fraction]) -> Fraction:
         """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
         share = Fraction(1)
-        by_member = {walks.starts.part.member or 0: walks for walks in self._walks}
-        for member in range(len(self.allowed.bec.parts)):
+        by_member = {walks.starts.member.number or 0: walks for walks in self._walks}
+        for member in range(len(self.allowed.bec.members)):
             fixed, walks = self.allowed.fixed.get(member, Fraction(0)), by_member.get(member)
             while True:
                 scaled = [y * share for y in weights]
@@ -361,7 +361,7 @@ def _comparisons(allowed: Allowed) -> Iterable[OfferedItem]:
     states = rows.statements[:, 0].tolist()
     for state, number in zip(states, rows.number.tolist(), strict=True):
         if number >= 0:
-            member_of[number, part_with(bec.parts, state).member or 0] = None
+            member_of[number, member_with(bec.members, state).number or 0] = None
     assert rows.exact is not None
     for number, member in member_of:
         yield OfferedItem(None, (rows.exact[number],), price, member)
@@ -396,12 +396,12 @@ class Cheapest(NamedTuple):
     def extended(self, allowed: Allowed) -> Cheapest:
         """The same with walks that go on to the horizon or the episode's end, while allowed."""
         own = self.candidates
-        by_first = {offer.part.first: Walks(allowed, offer) for offer in allowed.offers}
+        by_first = {offer.member.first: Walks(allowed, offer) for offer in allowed.offers}
         lines = []
         for row in own.pairs.tolist():
             line = [pair for pair in row if pair >= 0]
-            part = part_with(allowed.bec.parts, line[0] // own.n_actions)
-            lines.append(by_first[part.first].extended(line))
+            member = member_with(allowed.bec.members, line[0] // own.n_actions)
+            lines.append(by_first[member.first].extended(line))
         return self._replace(
             candidates=Candidates.of(lines, own.n_actions, own.horizon, own.firsts)
         )
@@ -423,9 +423,9 @@ def cheapest_lesson(
     except TooLarge:
         return None
     if candidates is None:
-        firsts = tuple(p.first for p in bec.parts) if bec.is_family else None
+        firsts = tuple(p.first for p in bec.members) if bec.is_family else None
         horizon = max(offer.horizon for offer in allowed.offers)
-        candidates = Candidates.of(columns.lines, most_actions(bec.parts), horizon, firsts)
+        candidates = Candidates.of(columns.lines, most_actions(bec.members), horizon, firsts)
     costs = [whole_if_whole(cost) for cost in columns.costs]
     return Cheapest(candidates, costs, None if found is None else found.chosen, certificate)
 

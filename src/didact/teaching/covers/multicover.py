@@ -66,10 +66,10 @@ def cheapest_multicover(
     except TooLarge:
         raise Unsupported(_cannot(allowed, "it has too many trajectories to search")) from None
     if candidates is None:
-        parts = allowed.bec.parts
-        firsts = tuple(part.first for part in parts) if allowed.bec.is_family else None
+        members = allowed.bec.members
+        firsts = tuple(member.first for member in members) if allowed.bec.is_family else None
         horizon = max(offer.horizon for offer in allowed.offers)
-        candidates = Candidates.of(columns.lines, most_actions(parts), horizon, firsts)
+        candidates = Candidates.of(columns.lines, most_actions(members), horizon, firsts)
     costs = [whole_if_whole(cost) for cost in columns.costs]
     return Cheapest(candidates, costs, tuple(_in_rounds(counts)), certificate)
 
@@ -146,7 +146,7 @@ def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Fo
     if not equalities:
         return None
     assert rows.exact is not None
-    exact, width = rows.exact, most_actions(bec.parts)
+    exact, width = rows.exact, most_actions(bec.members)
     pairs_of: dict[int, set[int]] = {row: set() for row in equalities}
     stated = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
     for pair, row in zip(stated, rows.number.tolist(), strict=True):

@@ -63,7 +63,7 @@ class Elements:
         element = np.append(self.element_of_row, -1)[rows.number]
         hit = (element >= 0).nonzero()[0]
         states, actions = rows.statements[hit, 0], rows.statements[hit, 1]
-        return states * most_actions(self.bec.parts) + actions, element[hit]
+        return states * most_actions(self.bec.members) + actions, element[hit]
 
     @cached_property
     def coverage_of_pair(self) -> Mapping[int, int]:
@@ -78,9 +78,9 @@ class Elements:
 
         Lines that state nothing are left out.
         """
-        parts = self.bec.parts
-        n_states = parts[-1].first + parts[-1].task.mdp.n_states
-        return stated_by_lines(pairs, self.coverage_of_pair, n_states * most_actions(parts))
+        members = self.bec.members
+        n_states = members[-1].first + members[-1].task.mdp.n_states
+        return stated_by_lines(pairs, self.coverage_of_pair, n_states * most_actions(members))
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -105,7 +105,7 @@ class Elements:
 
     def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
         """The elements that demonstrations state, without what follows from them."""
-        pairs = shown_pairs(self.bec.parts, demonstrations)
+        pairs = shown_pairs(self.bec.members, demonstrations)
         covered = 0
         for element in self.element_of_row[self.bec.rows.stated_by(pairs)].tolist():
             if element >= 0:
@@ -152,12 +152,12 @@ def coverage_from(elements: Elements, offer: Starts, begin: Sequence[int]) -> in
 
     Steps are at most those of the offer.
     """
-    mdp, width = offer.part.task.mdp, most_actions(elements.bec.parts)
+    mdp, width = offer.member.task.mdp, most_actions(elements.bec.members)
     starts = np.zeros(mdp.n_states, dtype=np.bool_)
     starts[list(begin)] = True
     reached = reachable_pairs(mdp, offer.plan.optimal, horizon=offer.horizon, starts=starts)
     states, actions = reached.nonzero()
-    pairs = ((offer.part.first + states) * width + actions).tolist()
+    pairs = ((offer.member.first + states) * width + actions).tolist()
     coverage = elements.coverage_of_pair
     return reduce(or_, (coverage[pair] for pair in pairs if pair in coverage), 0)
 
@@ -396,7 +396,7 @@ def offered_candidates(
     """
     found = [
         candidate_demonstrations(
-            offer.part.task.mdp,
+            offer.member.task.mdp,
             offer.plan,
             starts=offer.starts,
             horizon=offer.horizon,

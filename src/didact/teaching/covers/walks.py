@@ -85,7 +85,7 @@ class Allowed:
     def document(self) -> dict[str, Any]:
         """The rule as a proof names it."""
         is_family = self.bec.is_family
-        starts = [[o.part.member, o.starts.tolist()] for o in self.offers]
+        starts = [[o.member.number, o.starts.tolist()] for o in self.offers]
         horizons = [o.horizon for o in self.offers]
         cost: Any = {self.cost: 1} if isinstance(self.cost, str) else {}
         if isinstance(self.cost, Mapping):
@@ -116,7 +116,7 @@ def as_probability(given: Any) -> Fraction:
 
 def probability_in(bec: EquivalenceClass, demonstration: Demonstration) -> Fraction:
     """The probability of a demonstration's moves in its member, given its start and actions."""
-    return walk_probability(bec.parts[demonstration.member or 0].task.mdp, demonstration)
+    return walk_probability(bec.members[demonstration.member or 0].task.mdp, demonstration)
 
 
 def walk_probability(mdp: Any, walk: Iterable[tuple[int, int]]) -> Fraction:
@@ -155,8 +155,8 @@ class Walks:
 
     def __init__(self, allowed: Allowed, offer: Starts):
         self._allowed, self.starts = allowed, offer
-        part, mdp = offer.part, offer.part.task.mdp
-        self._first, self._width = part.first, most_actions(allowed.bec.parts)
+        member, mdp = offer.member, offer.member.task.mdp
+        self._first, self._width = member.first, most_actions(allowed.bec.members)
         self._counts_chance = not mdp.is_deterministic() and (
             allowed.min_probability > 0 or allowed.cost == "attempts"
         )
@@ -283,7 +283,7 @@ class Walks:
 
     def extended(self, line: Sequence[int]) -> list[int]:
         """The walk, gone on with by first optimal actions and likeliest moves while allowed."""
-        found, mdp = list(line), self.starts.part.task.mdp
+        found, mdp = list(line), self.starts.member.task.mdp
         steps = [divmod(pair - self._first * self._width, self._width) for pair in found]
         chance = walk_probability(mdp, steps) if self._counts_chance else Fraction(1)
         while len(found) < self.starts.horizon:

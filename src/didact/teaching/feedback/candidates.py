@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.bec.classes import EquivalenceClass, Part, part_with
+from didact.bec.classes import EquivalenceClass, Member, member_with
 from didact.bec.linear import Row
 from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
 from didact.mdp.items import Item
@@ -68,7 +68,7 @@ def offered_items(
         return
     ties = _bits_of_ties(bec, problem.elements)
     for ways, mask in _two_ways(bec, ties, by_member=by_member):
-        member = ways.part.member
+        member = ways.member.number
         for kind in ("preferences", "corrections"):
             if kind in kinds:
                 pair = Preference(ways.better, ways.other, kind == "corrections", member)
@@ -77,7 +77,7 @@ def offered_items(
             yield Offered(Ranking(ways.ways, member), mask, costs["rankings"])
     if "rankings" in kinds:
         for ways, mask in _ties_first(bec, ties):
-            yield Offered(Ranking(ways.ways, ways.part.member), mask, costs["rankings"])
+            yield Offered(Ranking(ways.ways, ways.member.number), mask, costs["rankings"])
 
 
 def _comparisons(
@@ -91,19 +91,19 @@ def _comparisons(
         rows = np.flatnonzero(elements.element_of_row == element).tolist()
         most: dict[int | None, tuple[float, Comparison]] = {}
         for _, state, action, other in statements_of(bec, rows):
-            part = part_with(bec.parts, state)
-            values = part.plan.action_values[state - part.first]
+            member = member_with(bec.members, state)
+            values = member.plan.action_values[state - member.first]
             matters = float(values[action] - values[other])
-            group = part.member if by_member else None
+            group = member.number if by_member else None
             if group not in most or matters > most[group][0]:
-                item = Comparison(state - part.first, action, other, part.member)
+                item = Comparison(state - member.first, action, other, member.number)
                 most[group] = matters, item
         yield from ((item, 1 << element) for _, item in most.values())
 
 
 def _two_ways(bec: EquivalenceClass, ties: Ties, *, by_member: bool) -> Iterator[tuple[Ways, int]]:
     """For each facet the shortest two trajectories; for ties those that state an equality row."""
-    groups = [part.member for part in bec.parts] if by_member else [None]
+    groups = [member.number for member in bec.members] if by_member else [None]
     for facet, members in enumerate(bec.cone.facets):
         for group in groups:
             pair = shortest_pair(bec, members, group)
@@ -115,7 +115,7 @@ def _two_ways(bec: EquivalenceClass, ties: Ties, *, by_member: bool) -> Iterator
         mask = 0 if pair is None else _stated(ties, pair)
         if pair is None or not mask:
             continue
-        key = mask, pair.part.member if by_member else None
+        key = mask, pair.member.number if by_member else None
         if key not in told:
             told.add(key)
             yield pair, mask
@@ -137,8 +137,8 @@ def _ties_first(bec: EquivalenceClass, ties: Ties) -> Iterator[tuple[Ways, int]]
 
 def _ranked(bec: EquivalenceClass, state: int, last: list[int]) -> Iterator[Ways]:
     """Trajectories of all best actions of a state, where there are several, and of the last."""
-    part = part_with(bec.parts, state)
-    best = np.flatnonzero(part.plan.optimal[state - part.first]).tolist()
+    member = member_with(bec.members, state)
+    best = np.flatnonzero(member.plan.optimal[state - member.first]).tolist()
     if len(best) > 1:
         for order in (best, best[::-1]):
             ways = ways_that_meet(bec, state, [*order, *last])
@@ -162,13 +162,13 @@ def _stated(ties: Ties, ways: Ways) -> int:
 class Ways:
     """Trajectories of a member from one state, the best first."""
 
-    part: Part
+    member: Member
     ways: tuple[Demonstration, ...]
 
     @cached_property
     def differences(self) -> tuple[tuple[Any, ...], ...]:
         """What each counts more than the next; found for few of many, since it is exact work."""
-        counts = [trajectory_counts(self.part.task, way) for way in self.ways]
+        counts = [trajectory_counts(self.member.task, way) for way in self.ways]
         return tuple(
             tuple(a - b for a, b in zip(better, other, strict=True))
             for better, other in pairwise(counts)
@@ -204,7 +204,7 @@ def shortest_pair(
     """The shortest two trajectories that state one of the rows, of a member where one is named."""
     stated = [statement for _, *statement in statements_of(bec, rows)]
     if member is not None:
-        stated = [s for s in stated if part_with(bec.parts, s[0]).member == member]
+        stated = [s for s in stated if member_with(bec.members, s[0]).number == member]
     found = [ways_that_meet(bec, state, pair) for state, *pair in stated]
     met = (ways for ways in found if ways is not None)
     return min(met, key=lambda ways: sum(map(len, ways.ways)), default=None)
@@ -216,8 +216,8 @@ def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) ->
     None where chance decides or they never do.
     Where best actions tie, any of them may go on: which one is numbered first decides nothing.
     """
-    part = part_with(bec.parts, state)
-    mdp, first = part.task.mdp, state - part.first
+    member = member_with(bec.members, state)
+    mdp, first = member.task.mdp, state - member.first
     begun = [_successor(mdp, first, action) for action in actions]
     if None in begun:
         return None
@@ -229,8 +229,8 @@ def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) ->
         ended = [bool(mdp.terminal[place]) for place in at]
         if all(ended) or (len(set(at)) == 1 and not any(ended)):
             ways = _back(before, at, first, actions)
-            return Ways(part, tuple(map(Demonstration, ways)))
-        for taken in product(*(_sure_best(part, place) for place in at)):
+            return Ways(member, tuple(map(Demonstration, ways)))
+        for taken in product(*(_sure_best(member, place) for place in at)):
             pairs = zip(at, taken, strict=True)
             after = tuple(p if a < 0 else _successor(mdp, p, a) or 0 for p, a in pairs)
             if after not in before and len(before) < MAX_PLACES:
@@ -239,12 +239,12 @@ def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) ->
     return None
 
 
-def _sure_best(part: Part, state: int) -> list[int]:
+def _sure_best(member: Member, state: int) -> list[int]:
     """Best actions of a state that surely lead somewhere; -1 where it is terminal."""
-    if part.task.mdp.terminal[state]:
+    if member.task.mdp.terminal[state]:
         return [-1]
-    best = np.flatnonzero(part.plan.optimal[state]).tolist()
-    return [a for a in best if _successor(part.task.mdp, state, a) is not None]
+    best = np.flatnonzero(member.plan.optimal[state]).tolist()
+    return [a for a in best if _successor(member.task.mdp, state, a) is not None]
 
 
 def _back(

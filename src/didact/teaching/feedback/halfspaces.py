@@ -110,7 +110,7 @@ def right_segments(
     """
     segments = []
     for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True):
-        optimal = bec.parts[demonstration.member or 0].plan.optimal
+        optimal = bec.members[demonstration.member or 0].plan.optimal
         states, actions = np.array(demonstration.pairs, dtype=np.int64).T
         cuts = np.flatnonzero(~optimal[states, actions]).tolist()
         for before, after in pairwise([-1, *cuts, len(demonstration)]):
@@ -131,7 +131,7 @@ def wrong_steps(
     return tuple(
         WrongPair(number, step, *pair, *judged(demonstration.member, *pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
-        for optimal in (bec.parts[demonstration.member or 0].plan.optimal,)
+        for optimal in (bec.members[demonstration.member or 0].plan.optimal,)
         for step, pair in enumerate(demonstration)
         if not optimal[pair]
     )
@@ -139,7 +139,7 @@ def wrong_steps(
 
 def _shown_rightly(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Rows:
     """The rows that the shown optimal pairs state."""
-    return bec.rows.shown_part(shown_pairs(bec.parts, shown) & bec.optimal)
+    return bec.rows.shown_part(shown_pairs(bec.members, shown) & bec.optimal)
 
 
 def _judged_pair(
@@ -149,7 +149,7 @@ def _judged_pair(
 
     rightly: the rows that were shown rightly.
     """
-    of = bec.parts[member or 0]
+    of = bec.members[member or 0]
     better = of.plan.optimal_actions(state)[0]
     exact, values = exact_gap(of, state, action, better), of.plan.action_values[state]
     if exact is None or of.counts is None:
@@ -161,7 +161,7 @@ def _judged_pair(
         verdict = decide(rightly().exact or (), opposite)
         if isinstance(verdict, Inside):
             statements = map(rightly().statement_of, verdict.multipliers.indices)
-            against = {home_statement(bec.parts, each)[:-1]: None for each in statements}
+            against = {home_statement(bec.members, each)[:-1]: None for each in statements}
     return better, float(exact), tuple(against), exact, member
 
 
@@ -171,18 +171,18 @@ Difference = list[Any]
 
 def item_differences(bec: EquivalenceClass, item: Feedback) -> list[Difference]:
     """What the better side counts more than the other, once for each comparison in an item."""
-    part = bec.parts[item.member or 0]
-    if part.counts is None:
+    member = bec.members[item.member or 0]
+    if member.counts is None:
         raise Unsupported(
             "other feedback than demonstrations needs exact arithmetic, and this class was "
             "computed in floats; use arithmetic='exact'"
         )
     if isinstance(item, Comparison):
-        pairs = part.counts.pairs[item.state]
+        pairs = member.counts.pairs[item.state]
         return [list(pairs[item.better] - pairs[item.other])]
-    counts = [trajectory_counts(part.task, way) for way in ways_of(item)]
+    counts = [trajectory_counts(member.task, way) for way in ways_of(item)]
     if isinstance(item, Stop):
-        return [[-x for x in trajectory_counts(part.task, item.way, item.after)]]
+        return [[-x for x in trajectory_counts(member.task, item.way, item.after)]]
     return [[x - y for x, y in zip(*pair, strict=True)] for pair in pairwise(counts)]
 
 
@@ -213,7 +213,7 @@ def margin(bec: EquivalenceClass, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
     from didact.planning.exact import as_rationals, dot
 
-    found = dot(difference, as_rationals(bec.parts[0].task.true_weights))
+    found = dot(difference, as_rationals(bec.members[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
 
 
@@ -278,7 +278,7 @@ def judge_items(
     rows, wrong, margins = true_halfspaces(bec, items)
     exact = bec.rows.exact
     assert exact is not None
-    stated = bec.rows.stated_by(shown_pairs(bec.parts, right))
+    stated = bec.rows.stated_by(shown_pairs(bec.members, right))
     rows += [exact[row] for row in stated.tolist()]
     shown = ExactHalfspaces(list(dict.fromkeys(row for row in rows if any(row))))
     elements = cover_elements(bec)
@@ -290,7 +290,7 @@ def judge_items(
             open_rows.append(row)
             witness = witness or found
     loss = None if witness is None else worst_loss(bec, witness)
-    strict = [m for m in (*margins, hardest_step(bec.parts, right)) if m]
+    strict = [m for m in (*margins, hardest_step(bec.members, right)) if m]
     hardest = None if not strict else Fraction(min(strict))
     return ItemJudgement(tuple(open_rows), witness, loss, wrong, hardest)
 
@@ -380,7 +380,7 @@ def _all_rows(bec: EquivalenceClass, item: Item) -> list[Difference]:
     """The rows of an item in the order that the checker numbers them, not scaled."""
     if not isinstance(item, Demonstration):
         return item_differences(bec, item)
-    counts = bec.parts[item.member or 0].counts
+    counts = bec.members[item.member or 0].counts
     assert counts is not None
     return [list(counts.pairs[s, a] - other) for s, a in item for other in counts.pairs[s]]
 

@@ -249,7 +249,7 @@ def _lesson_of_items(
         raise AssertionError("candidates must be true of their task")
     left = {*found.open_rows}
     still = sum(1 << e for e in range(elements.n_elements) if elements.row_of(e) in left)
-    is_closed = partial(all_closed, bec.parts, shown) if len(shown) == len(items) else False
+    is_closed = partial(all_closed, bec.members, shown) if len(shown) == len(items) else False
     return Lesson(
         task_name=bec.name,
         status="partial" if left else "complete",

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Part, part_with
+from didact.bec.classes import EquivalenceClass, Member, member_with
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row
 from didact.mdp import MDP, Demonstration, Preference
@@ -88,10 +88,10 @@ def near_ties(
     if ties is None:
         return None
     span, across = _space(bec)
-    steps = {part.first: cache(partial(_steps, part.task.mdp)) for part in bec.parts}
+    steps = {member.first: cache(partial(_steps, member.task.mdp)) for member in bec.members}
     ways = {
-        start: _ways(part.task.mdp, steps[part.first], start - part.first)
-        for part, start in _starts(bec, rng)
+        start: _ways(member.task.mdp, steps[member.first], start - member.first)
+        for member, start in _starts(bec, rng)
     }
     pairs = _pairs(bec, ways, float(least))
     wanted = bec.rows.normals[bec.cone.facet_rows()] @ span.T
@@ -102,15 +102,15 @@ def near_ties(
     return None
 
 
-def _starts(bec: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Part, int]]:
+def _starts(bec: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Member, int]]:
     """Where trajectories may begin, by the common numbering; of a large family some by chance."""
     found = [
-        (part, part.first + state)
-        for part in bec.parts
-        for mdp in (part.task.mdp,)
+        (member, member.first + state)
+        for member in bec.members
+        for mdp in (member.task.mdp,)
         for state in np.flatnonzero(scope_states(mdp, bec.scope) & ~mdp.terminal).tolist()
     ]
-    if len(bec.parts) == 1 or len(found) <= MAX_STARTS:
+    if len(bec.members) == 1 or len(found) <= MAX_STARTS:
         return found
     return [found[i] for i in sorted(rng.choice(len(found), MAX_STARTS, replace=False).tolist())]
 
@@ -123,7 +123,7 @@ def _ties(bec: EquivalenceClass) -> tuple[Preference, ...] | None:
         pair = ways_that_meet(bec, state, actions)
         if pair is not None:
             told.add(row)
-            item = Preference(pair.better, pair.other, member=pair.part.member)
+            item = Preference(pair.better, pair.other, member=pair.member.number)
             found.setdefault(direction(list(pair.difference)), item)
     return tuple(found.values()) if told == {*bec.cone.equalities} else None
 
@@ -134,7 +134,7 @@ def _space(bec: EquivalenceClass) -> tuple[Floats, Floats]:
     ties = normals[list(bec.cone.equalities)]
     free = _complement(ties, np.eye(normals.shape[1]))
     span = row_space(normals @ free.T, NEGLIGIBLE) @ free
-    toward = span @ bec.parts[0].task.weights
+    toward = span @ bec.members[0].task.weights
     return span, _complement(toward[None] / np.linalg.norm(toward), np.eye(len(span)))
 
 
@@ -201,7 +201,7 @@ def _steps(mdp: MDP, state: int) -> list[_Step]:
 
 def _pairs(bec: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
     """Neighbours in the order of worth, of each start those that end and those that do not."""
-    w = bec.parts[0].task.weights
+    w = bec.members[0].task.weights
     found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
     for start, walked in ways.items():
         for has_ended in (False, True):
@@ -285,7 +285,7 @@ def _preference(
 ) -> Preference:
     start = int(pairs.starts[number])
     better, other = (ways[start][int(side[number])] for side in (pairs.better, pairs.other))
-    member = part_with(bec.parts, start).member
+    member = member_with(bec.members, start).number
     return Preference(Demonstration(better.pairs), Demonstration(other.pairs), member=member)
 
 

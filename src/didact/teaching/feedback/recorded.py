@@ -229,7 +229,7 @@ def _rows_of(bec: EquivalenceClass, item: Item) -> list[Row]:
     assert exact is not None
     if isinstance(item, Demonstration):
         right = [segment.shown for segment in right_segments(bec, [item])]
-        stated = bec.rows.stated_by(shown_pairs(bec.parts, right)).tolist()
+        stated = bec.rows.stated_by(shown_pairs(bec.members, right)).tolist()
         return [exact[row] for row in stated]
     differences = item_differences(bec, item)
     if min(margin(bec, difference) for difference in differences) < 0:

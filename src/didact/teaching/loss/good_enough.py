@@ -270,7 +270,7 @@ def _loses_more(cuts: Cuts, chosen: Sequence[int], learner: str, rng: np.random.
 def _is_closed(problem: Problem, space: WeightSpace, chosen: Sequence[int]) -> bool:
     """Closed lessons have H(D) inside C(D)."""
     shown = [problem.candidates[number] for number in chosen]
-    return all_closed(space.bec.parts, shown)
+    return all_closed(space.bec.members, shown)
 
 
 def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
@@ -381,7 +381,7 @@ def planners_keep_to(
     Looked up among all policy cells where they were enumerated, else as far as a search finds.
     """
     space, cells = weight_space(bec, shares=goal.is_share), goal.shared.cells
-    shown = shown_pairs(bec.parts, demonstrations)
+    shown = shown_pairs(bec.members, demonstrations)
     if cells is not None and cells.is_finished:
         return cells.worst(shown, within.limit).loss <= within.limit
     return all(

@@ -347,7 +347,7 @@ def remaining_loss(
     In a family losses are shares of the members' own spreads, unless `space` says otherwise.
     """
     space = weight_space(bec) if space is None else space
-    shown = shown_pairs(bec.parts, demonstrations)
+    shown = shown_pairs(bec.members, demonstrations)
     region = region_of(space, bec.rows.normals[bec.rows.stated_by(shown)])
     rng = stream(0, "remaining")
     cells = worst_cell(region, deadline=time.monotonic() + time_limit)
@@ -426,7 +426,7 @@ def order_by_loss(
     """The numbers of the demonstrations in an order whose prefixes lose little."""
     space = weight_space(bec)
     rows = [
-        bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.parts, [shown]))]
+        bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.members, [shown]))]
         for shown in demonstrations
     ]
     drawn_rewards = _DrawnRewards(space, rows, rng)

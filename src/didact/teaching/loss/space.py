@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Part, most_actions, stacked
+from didact.bec.classes import EquivalenceClass, Member, most_actions, stacked
 from didact.bec.halfspaces import Scope, scope_states
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
@@ -61,7 +61,7 @@ Mask = NDArray[np.bool_]
 class WeightSpace:
     """The policies of a task or of a family as functions of the weights.
 
-    part: the task; of a family None. losses: `Losses`, or `FamilyLosses`. basis: (d, k),
+    member: the task; of a family None. losses: `Losses`, or `FamilyLosses`. basis: (d, k),
     orthonormal rows that span what weights can matter by. truth: (k,), the part of the true weights
     in it, of length one. spread: V* - V of the uniformly random policy, in the unit of losses.
     worst: the most that any policy loses. n_close: close calls that finding the basis took.
@@ -69,7 +69,7 @@ class WeightSpace:
     """
 
     bec: EquivalenceClass
-    part: Part | None
+    member: Member | None
     losses: Any
     states: Mask
     basis: Floats
@@ -86,8 +86,8 @@ class WeightSpace:
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs there are in the common numbering of all parts."""
-        return len(self.states) * most_actions(self.bec.parts)
+        """How many pairs there are in the common numbering of all members."""
+        return len(self.states) * most_actions(self.bec.members)
 
     def planned(self, weights: tuple[Fraction, ...]) -> tuple[Mask, float] | None:
         """In exact numbers the optimal pairs of weights, (n_pairs,), and the least that is lost.
@@ -95,12 +95,12 @@ class WeightSpace:
         None where some of them are not proved.
         """
         numbers = Numbers.of_results(weights)
-        plans = [solve(part.task.mdp, numbers) for part in self.bec.parts]
+        plans = [solve(member.task.mdp, numbers) for member in self.bec.members]
         if not all(plan.is_proved for plan in plans):
             return None
         pairs = zip(self.single, plans, strict=True)
         lost = max(space.losses.among(plan.optimal) for space, plan in pairs)
-        return stacked(self.bec.parts, (plan.optimal for plan in plans)).ravel(), lost
+        return stacked(self.bec.members, (plan.optimal for plan in plans)).ravel(), lost
 
     @property
     def dimension(self) -> int:
@@ -110,8 +110,8 @@ class WeightSpace:
     @property
     def task(self) -> Task:
         """The task, where it is of one."""
-        assert self.part is not None
-        return self.part.task
+        assert self.member is not None
+        return self.member.task
 
     def rows_of(self, policy: Policy) -> tuple[Floats, Floats]:
         """mu(s, pi(s)) - mu(s, b) of a policy that takes one action, (n, k): its cell's rows.
@@ -139,7 +139,7 @@ def weight_space(bec: EquivalenceClass, *, shares: bool = True) -> WeightSpace:
     """
     if bec.is_family:
         return _of_family(bec, shares=shares)
-    return _of_part(bec, bec.parts[0], bec.scope, shares=False)
+    return _of_member(bec, bec.members[0], bec.scope, shares=False)
 
 
 def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
@@ -151,10 +151,10 @@ def doubtful(lengths: Floats, sizes: Floats, longest: float) -> int:
     return int(np.count_nonzero((lengths > least) & (lengths <= SHOWS * longest)))
 
 
-def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -> WeightSpace:
-    states = scope_states(part.task.mdp, scope)
-    part, n_close = _as_reached(part, scope)
-    task, plan = part.task, part.plan
+def _of_member(bec: EquivalenceClass, member: Member, scope: Scope, *, shares: bool) -> WeightSpace:
+    states = scope_states(member.task.mdp, scope)
+    member, n_close = _as_reached(member, scope)
+    task, plan = member.task, member.plan
     mdp = task.mdp
     uniform = np.full((mdp.n_states, mdp.n_actions), 1.0 / mdp.n_actions)
     uniform[mdp.terminal] = 0.0
@@ -169,7 +169,7 @@ def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -
     n_close += n_unclear + int(_balanced_rank(rows, lengths, mdp) != len(basis))
     truth = (task.weights @ basis.T) @ basis
     length = float(np.linalg.norm(truth))
-    gaps, error = _gaps(part, states)
+    gaps, error = _gaps(member, states)
     expected = (uniform * gaps).sum(axis=1)
     spread = float(mdp.start.floats @ discounted_sums(mdp, uniform, expected[:, None])[:, 0])
     spread = max(spread, 0.0)
@@ -184,25 +184,25 @@ def _of_part(bec: EquivalenceClass, part: Part, scope: Scope, *, shares: bool) -
         n_close += int(float(sizes.min(initial=1.0)) <= SHOWS * float(sizes.max(initial=0.0)))
         n_close += int(_least_share(mdp, states) <= UNCERTAIN)
     spread /= losses.unit
-    return WeightSpace(bec, part, losses, states, basis, truth, spread, worst, n_close)
+    return WeightSpace(bec, member, losses, states, basis, truth, spread, worst, n_close)
 
 
-def _gaps(part: Part, states: Mask) -> tuple[Floats, float]:
+def _gaps(member: Member, states: Mask) -> tuple[Floats, float]:
     """V*(s) - Q*(s, a), shape (S, A), and a bound on their errors.
 
     From exact counts where floats do not tell a gap from rounding: a gap of 1e-18 beside values
     of 1 is 0 in floats.
     """
-    plan = part.plan
+    plan = member.plan
     gaps, error = action_gaps(plan), 4.0 * plan.error_bound
     worse = states[:, None] & ~plan.optimal
-    if part.counts is None or not (worse & (gaps * UNCERTAIN <= error)).any():
+    if member.counts is None or not (worse & (gaps * UNCERTAIN <= error)).any():
         return gaps, error
     from didact.planning.exact import as_rationals
 
-    weights = np.array(as_rationals(part.task.true_weights), dtype=object)
+    weights = np.array(as_rationals(member.task.true_weights), dtype=object)
     for state in np.flatnonzero(worse.any(axis=1)).tolist():
-        values = part.counts.pairs[state] @ weights
+        values = member.counts.pairs[state] @ weights
         gaps[state] = [float(Fraction(int(g.p), int(g.q))) for g in max(values) - values]
     return gaps, 4.0 * UNIT * float(gaps[states].max(initial=0.0))
 
@@ -248,30 +248,30 @@ def _balanced_rank(rows: Floats, lengths: Floats, mdp: MDP) -> int:
     return int(np.count_nonzero(found > VANISHES * float(found.max(initial=1e-300))))
 
 
-def _as_reached(part: Part, scope: Scope) -> tuple[Part, int]:
+def _as_reached(member: Member, scope: Scope) -> tuple[Member, int]:
     """The part with no features in states that the start cannot lead to, where these are larger.
 
     Where all states count they stay, and what is far larger than all that is met is a close call.
     """
-    mdp = part.task.mdp
+    mdp = member.task.mdp
     if scope == "all":
         within, beyond = feature_sizes_met(mdp)
-        return part, int(beyond > BEYOND * within > 0.0)
+        return member, int(beyond > BEYOND * within > 0.0)
     reached = as_reached(mdp)
     if reached is None:
-        return part, 0
-    task = Task(reached, part.task.true_weights, name=part.task.name)
+        return member, 0
+    task = Task(reached, member.task.true_weights, name=member.task.name)
     plan = solve(task)
-    optimal = np.where(reachable_states(mdp)[:, None], part.plan.optimal, plan.optimal)
-    return replace(part, task=task, plan=replace(plan, optimal=optimal)), 0
+    optimal = np.where(reachable_states(mdp)[:, None], member.plan.optimal, plan.optimal)
+    return replace(member, task=task, plan=replace(plan, optimal=optimal)), 0
 
 
 def _of_family(bec: EquivalenceClass, *, shares: bool) -> WeightSpace:
-    members = tuple(_of_part(bec, part, bec.scope, shares=shares) for part in bec.parts)
+    members = tuple(_of_member(bec, member, bec.scope, shares=shares) for member in bec.members)
     basis, n_close = _spanning(np.concatenate([space.basis for space in members]))
     first = members[0].basis
     basis = first if len(first) == len(basis) else basis
-    truth = (bec.parts[0].task.weights @ basis.T) @ basis
+    truth = (bec.members[0].task.weights @ basis.T) @ basis
     return WeightSpace(
         bec,
         None,
@@ -304,7 +304,7 @@ class FamilyLosses:
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to, in the common numbering of states."""
         found = [space.losses.of(weights) for space in self.members]
-        width = most_actions(self.bec.parts)
+        width = most_actions(self.bec.members)
         missing = [width - lost.optimal.shape[2] for lost in found]
         return Lost(
             np.max([lost.losses for lost in found], axis=0),
