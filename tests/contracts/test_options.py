@@ -11,10 +11,10 @@ import click
 import pytest
 
 import didact
-from didact.app import convert as converting
 from didact.app import reproduce as reproducing
 from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
+from didact.cli import convert as converting
 from didact.cli import explain as explaining
 from didact.learners.chains.birl import birl
 from didact.teaching.build import TeachSettings
@@ -83,7 +83,7 @@ BEHIND = {
     "learn": [didact.learn, birl],
     "ask": [didact.ask, didact.AskSettings, birl],
     "select": [didact.select, didact.load_recording, didact.observe],
-    "convert": [converting.convert],
+    "convert": [converting.open_recording, converting.write_recording, didact.Recording.part],
     "audit": [didact.audit, didact.exam],
     "explain": [explaining.explain_task, didact.teach],
     "reproduce": [reproducing.reproduce],

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.cli import options, printing
 from didact.errors import InvalidParameter
 
+if TYPE_CHECKING:
+    from didact.learners import Belief
+    from didact.learners.risk import Fit
+    from didact.mdp import Task
+    from didact.planning import Evaluation
+
 WHOLE = options.AnyWhole()
+MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_actions")
 
 
 @click.command("learn")
@@ -58,31 +65,69 @@ def command(
     Prints the likely weights by feature, how far they can be trusted, and how the learned policy
     fares.
     """
-    from didact.app.learn import learn_source
+    from didact.files.json import require_writable
+    from didact.files.kinds import archive_kind
+    from didact.learners.files import BELIEF_FORMAT
+    from didact.learners.learn import find_learner
+    from didact.mdp.recordings.formats import given_items
+    from didact.planning import evaluate
+    from didact.worlds.opening import open_task
 
-    parameters = options.world_settings(world, settings, seed)
     choices = {name: value for name, value in given.items() if value is not None}
+    choices |= _learner_options(learner_settings, choices)
+    parameters = options.world_settings(world, settings, seed)
     with _told(f"learning from {demonstrations}") as progress:
-        learned = learn_source(
-            world,
-            demonstrations,
-            parameters,
-            learner=learner,
-            out=out,
-            progress=progress,
-            seed=0 if seed is None else seed,
-            options={**choices, **_learner_options(learner_settings, choices)},
-        )
+        find_learner(learner, choices)
+        task = open_task(world, parameters)
+        shown = given_items(demonstrations, task)
+        if out is not None:  # tried before the learner runs
+            require_writable(out, archive_kind(BELIEF_FORMAT), [world, demonstrations])
+        belief = _learned(task, shown, learner, progress, {**choices, "seed": seed or 0})
+        if out is not None:
+            belief.save(out)
+        fit = None if belief.confidence is None else belief.fit()
+        evaluation = evaluate(task, belief.policy())
     if as_json:
-        printing.print_json(learned.document())
+        printing.print_json(_document(task, belief, evaluation, fit))
         return 0
     from didact.report.terminal.tables import draw_belief
 
-    told = (learned.task, learned.belief, learned.evaluation, learned.fit)
-    printing.print_drawing(lambda width: draw_belief(*told, width=width, details=details))
+    printing.print_drawing(
+        lambda width: draw_belief(task, belief, evaluation, fit, width=width, details=details)
+    )
     if out is not None:
         printing.print_line(f"  saved as {out}")
     return 0
+
+
+def _learned(task: Task, shown: Any, learner: str, progress: Any, given: dict[str, Any]) -> Belief:
+    """What a learner believes; progress is told where the learner tells it."""
+    from didact.errors import NotMixed
+    from didact.learners import learn
+    from didact.learners.learn import option_names
+
+    if progress is not None and "progress" in (option_names(learner) or ()):
+        given["progress"] = progress
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotMixed)  # what is printed says it
+        return learn(task.mdp, shown, learner=learner, **given)
+
+
+def _document(task: Task, belief: Belief, evaluation: Evaluation, fit: Fit | None) -> Any:
+    """The same for machines; what does not exist, as R-hat of a point, is null."""
+    from didact.inputs import plain_document
+
+    told = belief.to_dict()
+    settings = told.pop("settings")
+    measured = plain_document({name: getattr(evaluation, name) for name in MEASURES})
+    fitted = None if fit is None else plain_document(fit.to_dict())
+    return {
+        "task": task.name,
+        **told,
+        "evaluation": measured,
+        "fit": fitted,
+        "settings": settings,
+    }
 
 
 def _learner_options(texts: tuple[str, ...], known: dict[str, Any]) -> dict[str, Any]:
@@ -100,19 +145,10 @@ def _learner_options(texts: tuple[str, ...], known: dict[str, Any]) -> dict[str,
 @contextmanager
 def _told(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A spinner on standard error, a bar once steps are told; only where a person watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    with printing.progress_bar("Spinner", "Text", "Bar", "TimeRemaining") as bar:
+        if bar is None:
+            yield None
+            return
+        from didact.learners.chains.birl import ShownBar
 
-    from didact.learners.chains.birl import ShownBar
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield ShownBar(bar, printing.printable(what))

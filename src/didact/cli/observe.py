@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.cli import options, printing
+from didact.errors import InvalidParameter
 from didact.stages import listening
+
+if TYPE_CHECKING:
+    from didact.teaching import ClipLesson
 
 LONG = 20.0
 """Seconds above which a forecast is printed where no terminal shows it."""
+
+WRITTEN = ("out", "minari", "html")
+"""Options that name what is written, in the order in which it is told."""
 
 
 @contextmanager
@@ -102,13 +110,12 @@ def command(
     Gymnasium id such as CartPole-v1, or module:name. Exit code 0: the open share is certified to
     be within the target, and planning for the taught weights keeps the agent's return; 3: not so.
     """
-    from didact.app.observe import as_share, observe_source
     from didact.report.words.observed import lesson_document, lesson_lines
 
     asked = {
         "n_states": n_situations,
-        "level": as_share(confidence, "--confidence"),
-        "target": as_share(target, "--target"),
+        "level": options.read_share(confidence, "--confidence"),
+        "target": options.read_share(target, "--target"),
         "extend": extend,
     }
     for name in ("weights", "feature_names", "reward_range"):
@@ -127,15 +134,94 @@ def command(
             tell(f"observing {env}: {done} of {total} states, {rate:,.0f} steps a second")
 
         with forecasts():
-            watched = observe_source(
+            lesson = observed_lesson(
                 env, parameters, certificate=asked, seed=seed, progress=progress, **given
             )
-    told = watched.lesson.certificate
-    holds = told is not None and told.holds and not watched.lesson.is_empty
+    holds = lesson.certificate is not None and lesson.certificate.holds and not lesson.is_empty
     if as_json:
-        printing.print_json(lesson_document(watched.lesson))
-        return printing.exit_code(holds)
-    printing.print_result(lesson_lines(watched.lesson))
-    for place in watched.written:
-        printing.print_line(f"  saved as {place}")
+        printing.print_json(lesson_document(lesson))
+    else:
+        printing.print_result(lesson_lines(lesson), (given[name] for name in WRITTEN))
     return printing.exit_code(holds)
+
+
+def observed_lesson(
+    source: str,
+    parameters: Mapping[str, Any],
+    *,
+    policy: str | None = None,
+    features: str | None = None,
+    demonstrations: str = "clips",
+    certificate: Mapping[str, Any] | None = None,
+    out: str | None = None,
+    html: str | None = None,
+    minari: str | None = None,
+    seed: int | None = None,
+    trust_pickle: bool = False,
+    **settings: Any,
+) -> ClipLesson:
+    """The lesson of a policy in the simulator that `source` names.
+
+    certificate: settings of `certify`; None: it is not certified. trust_pickle: whether a file of
+    Stable-Baselines3 may be unpickled, which can run any code. settings: of `observe`.
+    """
+    from didact.bec import ObserveSettings, ObserveWorkers, observe
+    from didact.bec.observed.result import OBSERVED_FORMAT
+    from didact.files.extras import named_object
+    from didact.files.json import require_writable, write_text
+    from didact.files.kinds import PAGE, archive_kind
+    from didact.report.page.simulators import simulator_page
+    from didact.teaching import certify, teach
+
+    for place, kind in ((out, archive_kind(OBSERVED_FORMAT)), (html, PAGE)):
+        if place is not None:  # tried before the long work
+            require_writable(place, kind, [policy])
+    first = 0 if seed is None else seed
+    env = _environment(source, dict(parameters))
+    agent = None if policy is None else _agent(policy, env, trust_pickle)
+    phi: Any = features
+    if features not in (None, "auto"):
+        phi = named_object(str(features), "--features")
+    sampling, workers = (
+        {field.name: settings.pop(field.name) for field in fields(kind) if field.name in settings}
+        for kind in (ObserveSettings, ObserveWorkers)
+    )
+    seen = observe(
+        *(env, agent), features=phi, settings=sampling, workers=workers, seed=first, **settings
+    )
+    if out is not None:
+        seen.save(out)
+    lesson = teach(seen, demonstrations=demonstrations)
+    if certificate is not None:
+        lesson = certify(seen, lesson, **certificate, seed=first + 1)
+    if minari is not None:
+        lesson.save_minari(minari)
+    if html is not None:
+        write_text(simulator_page(lesson), html, kind=PAGE)
+    return lesson
+
+
+def _environment(source: str, parameters: dict[str, Any]) -> Any:
+    from didact.files.extras import named_object
+    from didact.worlds.simulators.opening import BUILT_IN, named_environment
+
+    if source in BUILT_IN or ":" not in source or "-v" in source:
+        return named_environment(source, parameters)
+    found = named_object(source, "the environment")
+    if not parameters:
+        return found
+    if not callable(found):
+        raise InvalidParameter(f"{source} takes no parameters; leave {min(parameters)!r} out")
+    return found(**parameters)
+
+
+def _agent(text: str, env: Any, trust_pickle: bool) -> Any:
+    """The policy that a text names; a trained agent is built for the environment's spaces."""
+    from didact.files.extras import named_object
+    from didact.worlds.gym.runs import names_agent
+    from didact.worlds.gym.trained import load_agent, refuse_pickle
+
+    if not names_agent(text):
+        refuse_pickle(text)
+        return named_object(text, "--policy")
+    return load_agent(text, env, trust_pickle=trust_pickle)

@@ -232,3 +232,17 @@ def read_member_cost(texts: Iterable[str]) -> Any:
 def _read_member(text: str) -> str | int:
     number = _whole_in(text)
     return text if number is None else number
+
+
+def read_share(text: str, option: str) -> float:
+    """A share such as '2%' or '0.02'."""
+    plain = text.strip()
+    try:
+        value = float(plain.removesuffix("%")) / (100.0 if plain.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1:
+        from didact.inputs import shown  # loads NumPy, which --help does not need
+
+        raise InvalidParameter(f"{option} must be a share such as 2% or 0.02; it is {shown(text)}")
+    return value

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.cli import options, printing
+from didact.cli.convert import (
+    no_task,
+    open_recording,
+    require_other_target,
+    require_task,
+    write_recording,
+)
+from didact.errors import Unsupported
+
+if TYPE_CHECKING:
+    from didact.mdp import Task
+    from didact.teaching import Selection
 
 OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 """Options that a simulator needs."""
@@ -41,7 +54,12 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 @options.details
 @options.as_json
 def command(
-    dataset: str, settings: tuple[str, ...], details: bool, as_json: bool, **given: Any
+    dataset: str,
+    world: str | None,
+    settings: tuple[str, ...],
+    details: bool,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
 
@@ -52,8 +70,6 @@ def command(
     with what they cost, and the right ones before and after them are used alone. Exit
     code 0: what is chosen teaches the task; 3: something stays open.
     """
-    from didact.app.select import select_source
-
     observing = {name: given.pop(name) for name in OBSERVING}
     simulator, trust_pickle = given.pop("simulator"), given.pop("trust_pickle")
     if simulator is not None:
@@ -64,32 +80,78 @@ def command(
     for name, value in observing.items():
         if value is not None:
             raise click.UsageError(f"--{name} goes with --simulator; name the environment too")
+    parameters = options.read_settings(settings)
     with printing.waiting(f"selecting from {dataset}"):
-        selected = select_source(dataset, parameters=options.read_settings(settings), **given)
+        task, selection, episodes, written = _selected(dataset, world, parameters, **given)
     if as_json:
-        printing.print_json(selected.document())
-        return printing.exit_code(selected.selection.teaches)
+        printing.print_json({**selection.document(), "written": written})
+        return printing.exit_code(selection.teaches)
     from didact.report.words.selections import describe_selection
 
-    episodes = selected.recording.episodes
-    said = describe_selection(selected.task, selected.selection, episodes)
-    written = None if selected.written is None else str(selected.written.path)
-    printing.print_result(said.lines(details=details), [written])
-    return printing.exit_code(selected.selection.teaches)
+    said = describe_selection(task, selection, episodes)
+    printing.print_result(
+        said.lines(details=details), [None if written is None else written["path"]]
+    )
+    return printing.exit_code(selection.teaches)
+
+
+def _selected(
+    source: str,
+    world: str | None,
+    parameters: dict[str, Any],
+    *,
+    read_as: str | None,
+    target: str | None,
+    replace: bool,
+    **settings: Any,
+) -> tuple[Task, Selection, tuple[int, ...], dict[str, Any] | None]:
+    """A task, which episodes or items of a file teach it, their numbers there, what was written.
+
+    settings: those of `didact.select`.
+    """
+    from didact.mdp.recordings.formats import has_feedback, task_in
+    from didact.teaching.select import select
+    from didact.worlds.opening import open_task
+
+    if has_feedback(source):
+        if target is not None:
+            raise Unsupported(
+                "items of other feedback are not written in another format; leave --out"
+            )
+        task = task_in(source) if world is None else open_task(world, parameters)
+        if task is None:
+            raise no_task(source)
+        return task, select(task, source, **settings), (), None
+    if target is not None:
+        require_other_target(target, None, source, world)
+    recording = open_recording(source, world, parameters, source_format=read_as)
+    task = require_task(recording, source)
+    selection = select(task, recording.demonstrations, episodes=recording.episodes, **settings)
+    if target is None:
+        return task, selection, recording.episodes, None
+    numbers = selection.chosen
+    are_whole = len(set(numbers)) == len(numbers)  # parts of one episode get numbers of their own
+    chosen = dataclasses.replace(
+        recording,
+        demonstrations=selection.demonstrations,
+        episodes=numbers if are_whole else tuple(range(len(numbers))),
+    )
+    written = write_recording(chosen, target, replace=replace)
+    return task, selection, recording.episodes, written
 
 
 def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_json: bool) -> int:
     """Which recorded episodes of a simulator teach, by leading it through them."""
-    from didact.app.observe import observe_source
+    from didact.cli.observe import observed_lesson
     from didact.report.words.observed import lesson_document, lesson_lines
 
     settings = {name: value for name, value in given.items() if value is not None}
     if "weights" in settings:
         settings["weights"] = [part.strip() for part in settings["weights"].split(",")]
     with printing.waiting(f"selecting from {dataset}"):
-        lesson = observe_source(
-            simulator, recorded=dataset, demonstrations="rollouts", certify_it=False, **settings
-        ).lesson
+        lesson = observed_lesson(
+            simulator, {}, recorded=dataset, demonstrations="rollouts", **settings
+        )
     if as_json:
         printing.print_json(lesson_document(lesson))
     else:

@@ -550,7 +550,7 @@ def test_an_environment_in_the_metadata_imports_nothing(
     spec, message, recording, root, monkeypatch, tmp_path
 ):
     """Gymnasium imports the module of an id such as module:Name-v0, and entry points of specs."""
-    from didact.app.convert import open_recording
+    from didact.cli.convert import open_recording
 
     (tmp_path / "evil_payload.py").write_text("raise SystemExit('it ran')")
     monkeypatch.syspath_prepend(tmp_path)
