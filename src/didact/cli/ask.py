@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from didact.cli import options, printing
 from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from didact.active import Question, Situation, Step
+    from didact.active import Run
     from didact.mdp import Task
 
 ANSWERS = "answers.json"
@@ -75,6 +74,7 @@ def command(
     seed: int | None,
     n_queries: int,
     person: bool,
+    first: str | None,
     states: str | None,
     out: str | None,
     details: bool,
@@ -88,22 +88,46 @@ def command(
     own, or a task file (.json).
     """
     from didact.active import AskSettings
-    from didact.app.ask import ask_task
     from didact.worlds.opening import open_task
 
     task = open_task(world, options.world_settings(world, settings, seed))
-    where = {"states": options.read_numbers(states, "--states"), "repeat": given.pop("repeat")}
+    numbers = options.read_numbers(states, "--states")
+    where = AskSettings(states=numbers, repeat=given.pop("repeat"))
     choices = _choices(given) | {"n_queries": n_queries, "seed": seed or 0}
-    if person:
-        out = out or ANSWERS
-        given_world = [world, *(part for text in settings for part in ("-p", text))]
-        again = given_world + ([] if seed is None else ["--seed", str(seed)])
-        learn = shlex.join(["didact", "learn", *again[:1], out, *again[1:]])
-        return _with_person(task, choices, where, out, as_json, learn)
-    with printing.waiting(f"asking about {world}"):
-        asked = ask_task(task, out=out, settings=AskSettings(**where), **choices)
-    _report(task, asked.run, out, as_json, details=details)
+    if not person:
+        with printing.waiting(f"asking about {world}"):
+            run = _asked(task, first, out, settings=where, **choices)
+        _report(task, run, out, as_json, details=details)
+        return 0
+    from didact.cli.person import ask_at_terminal
+
+    out = out or ANSWERS
+    with redirect_stdout(sys.stderr if as_json else sys.stdout):
+        run = ask_at_terminal(task, first=first, out=out, settings=where, **choices)
+    _report(task, run, out, as_json)
+    if (run.demonstrations or run.belief.feedback) and not as_json:
+        again = [*(part for text in settings for part in ("-p", text))]
+        again += [] if seed is None else ["--seed", str(seed)]
+        learn = shlex.join(["didact", "learn", world, out, *again])
+        printing.print_line(f"  learn from all answers: {learn}")
     return 0
+
+
+def _asked(task: Task, first: str | None, out: str | None, **given: Any) -> Run:
+    """Ask about a task; first: a file of demonstrations to begin with; out: where the run goes."""
+    from didact.active import ask
+    from didact.active.run import RUN_FORMAT
+    from didact.files.json import require_writable
+    from didact.files.kinds import json_kind
+    from didact.mdp.recordings.formats import given_items
+
+    shown = () if first is None else given_items(first, task)
+    if out is not None:
+        require_writable(out, json_kind(RUN_FORMAT), [first])
+    run = ask(task, demonstrations=shown, **given)
+    if out is not None:
+        run.save(out)
+    return run
 
 
 def _choices(given: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +153,7 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     return {**plain, "strategy_options": strategy, **learner}
 
 
-def _report(task: Task, run: Any, out: str | None, as_json: bool, *, details: bool = False) -> None:
+def _report(task: Task, run: Run, out: str | None, as_json: bool, *, details: bool = False) -> None:
     if as_json:
         printing.print_json(run.document())
         return
@@ -138,115 +162,3 @@ def _report(task: Task, run: Any, out: str | None, as_json: bool, *, details: bo
     printing.print_drawing(lambda width: draw_run(task, run, width=width, details=details))
     if out is not None:
         printing.print_line(f"  saved as {out}")
-
-
-# A person at the terminal
-
-
-def _with_person(
-    task: Task, choices: dict[str, Any], where: dict[str, Any], out: str, as_json: bool, learn: str
-) -> int:
-    from didact.active import AskSettings
-    from didact.app.ask import action_keys, ask_person
-
-    session = _Session(task, action_keys(task.mdp), choices["n_queries"], out)
-    choices = {"horizon": 1, **choices}
-    settings = AskSettings(on_step=session.learned, **where)
-    with redirect_stdout(sys.stderr if as_json else sys.stdout):
-        run = ask_person(
-            *(task, session.choose),
-            out=out,
-            begin=session.begin,
-            settings=settings,
-            **choices,
-        ).run
-    _report(task, run, out, as_json)
-    if (run.demonstrations or run.belief.feedback) and not as_json:
-        printing.print_line(f"  learn from all answers: {learn}")
-    return 0
-
-
-class _Session:
-    """Shows what is believed, asks, and reads keys or lines until one means an action."""
-
-    def __init__(self, task: Task, keys: Any, n_queries: int, out: str):
-        self.task, self.keys, self.out = task, keys, out
-        self.total, self.n_answers = n_queries, 0
-
-    def begin(self, n_before: int) -> None:
-        """Say what to aim for, and what keys do."""
-        from didact.report.page.plain import wishes
-
-        self.total += n_before
-        printing.print_words("Say what is best in each place. Aim for what this world rewards:")
-        for line in wishes(self.task):
-            printing.print_words(f"  {line}")
-        printing.print_words("Or aim for what you want: the answers alone count.")
-        before = f" after {n_before} from before" if n_before else ""
-        printing.print_words(f"Every answer is kept in {self.out}{before}. z undoes, q stops.")
-
-    def learned(self, step: Step, situation: Situation) -> None:
-        """Tell what is believed after an answer."""
-        from didact.report.terminal.tables import SURE, belief_line
-
-        self.n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
-        printing.print_words(belief_line(step, situation))
-        if step.is_telling and step.sure >= SURE:
-            printing.print_words("I am sure now what to do in every state.")
-
-    def choose(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> int | None:
-        """The action that the person chooses in a state; None to stop, UNDO to take one back."""
-        from didact.app.ask import UNDO
-
-        self._show(question, path, state)
-        while True:
-            typed = self._typed()
-            if typed is None or self.keys.is_stop(typed):
-                return None
-            if self.keys.is_undo(typed):
-                if path or self.n_answers:
-                    printing.print_words("  taken back")
-                    return UNDO
-                printing.print_words("  there is nothing to take back")
-                continue
-            action: int | None = self.keys.action(typed)
-            if action is not None and action not in (question.actions or (action,)):
-                printing.print_words(f"  {self.keys.names[action]} is not one of the two")
-                continue
-            if action is not None:
-                printing.print_line(f"  {self.keys.names[action]}")
-                return action
-            if typed.strip():
-                printing.print_words(
-                    f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; "
-                    "z undoes, q stops"
-                )
-
-    def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
-        from rich.console import Group
-
-        from didact.mdp.naming import state_words
-        from didact.report.terminal.tables import draw_question
-
-        printing.print_drawing(
-            lambda width: Group(
-                "", *draw_question(self.task, question.situation, state, path, width)
-            )
-        )
-        step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
-        where = state_words(self.task, state)
-        asked = f"what to do in {where}?"
-        if question.actions is not None:
-            first, second = (self.keys.names[action] for action in question.actions)
-            asked = f"which is better in {where}, {first} or {second}?"
-        printing.print_words(
-            f"question {question.number} of {self.total}{step}: {asked}  {self.keys.words}"
-        )
-
-    def _typed(self) -> str | None:
-        from didact.cli import keys
-
-        sys.stdout.flush()
-        if keys.is_interactive() and self.keys.by_single_keys:
-            return keys.read_key()
-        return keys.read_line()

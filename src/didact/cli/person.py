@@ -1,0 +1,239 @@
+"""`didact ask --person`: a person answers questions at the terminal, and every answer is kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rich.console import Group
+
+from didact.active import AskSettings, Question, Run, Situation, Step, ask
+from didact.active.run import ANSWERS_FORMAT, RUN_FORMAT
+from didact.cli import keys, printing
+from didact.errors import InvalidParameter
+from didact.files.json import write_json
+from didact.files.kinds import json_kind
+from didact.files.reading import shown_path
+from didact.mdp import MDP, Comparison, Demonstration, Task
+from didact.mdp.items import Item
+from didact.mdp.naming import state_words
+from didact.mdp.recordings.formats import given_items
+from didact.planning.paths import draw
+from didact.report.page.plain import wishes
+from didact.report.terminal.tables import SURE, belief_line, draw_question
+
+PERSON_SURE = 0.95
+"""With a person, questions end when in every state so many of the draws agree."""
+
+
+def ask_at_terminal(
+    task: Task, *, out: str, n_queries: int, first: str | None, settings: AskSettings, **given: Any
+) -> Run:
+    """Ask a person, and keep every answer in `out` as it comes; the run replaces them at the end.
+
+    An existing file is only continued (first, the answers to begin with, is the same file), never
+    overwritten. The person's wishes are the truth, so nothing is measured against the task's own
+    weights.
+    """
+    shown = () if first is None else given_items(first, task)
+    same = first is not None and os.path.realpath(first) == os.path.realpath(out)
+    if os.path.lexists(out) and not same:
+        raise InvalidParameter(
+            f"{shown_path(out)} exists already; go on with --demonstrations {shown_path(out)}, "
+            "or choose another --out"
+        )
+    recorder = Recorder(task, out, shown)
+    total = len(shown) + n_queries
+    session = Session(task, total, out)
+    session.begin(len(shown))
+    answer = Person(recorder, session)
+    given = {"sure": PERSON_SURE, "horizon": 1, **given}
+    settings = replace(settings, truth=False, on_step=session.learned)
+    while True:
+        run = ask(
+            task,
+            answer=answer,
+            n_queries=max(total - len(recorder.answers), 1),
+            demonstrations=tuple(recorder.answers),
+            settings=replace(settings, asked=recorder.asked()),
+            **given,
+        )
+        if not recorder.takes_back:
+            break
+        recorder.take_back()
+    run.save(out)
+    return run
+
+
+class Recorder:
+    """Keeps what a person answered, in a file that is whole after every key."""
+
+    def __init__(self, task: Task, path: str, before: Sequence[Item]):
+        self.task, self.path = task, path
+        self.answers: list[Item] = list(before)
+        self.takes_back = False
+        self.write(())
+
+    def take_back(self) -> None:
+        """Forget the last answer."""
+        self.takes_back = False
+        del self.answers[-1:]
+        self.write(())
+
+    def asked(self) -> list[int]:
+        """The states in which it was told what to do."""
+        return [answer[0][0] for answer in self.answers if isinstance(answer, Demonstration)]
+
+    def write(self, path: Sequence[tuple[int, int]]) -> None:
+        """Write all answers and the part of the one that is being given."""
+        shown = [answer.document() for answer in self.answers]
+        shown += [[list(pair) for pair in path]] if path else []
+        is_mixed = not all(isinstance(answer, Demonstration) for answer in self.answers)
+        named = {"items" if is_mixed else "demonstrations": shown}
+        document = {"format": ANSWERS_FORMAT, "task": self.task.name, **named}
+        write_json(document, self.path, kind=json_kind(RUN_FORMAT, ANSWERS_FORMAT))
+
+
+class Person:
+    """Answers questions by having a person choose, step after step.
+
+    The person may stop, the steps so far still count, or take back the last step: where this answer
+    has none, the answer before it. Every step is recorded before the next is asked. Of two actions
+    to compare the better one is chosen, in one step.
+    """
+
+    def __init__(self, recorder: Recorder, session: Session):
+        self.recorder, self.choose = recorder, session.choose
+        self.has_stopped = False
+
+    def __call__(self, question: Question) -> Demonstration | Comparison | None:
+        """The person's answer, recorded; None where there is none, or one is taken back."""
+        if question.actions is None:
+            path = self._walked(question)
+            said: Demonstration | Comparison | None = Demonstration(path) if path else None
+        else:
+            said = None if self.has_stopped else self._compared(question)
+        if said is not None:
+            self.recorder.answers.append(said)
+            self.recorder.write(())
+        return said
+
+    def _compared(self, question: Question) -> Comparison | None:
+        """Which of two actions is better."""
+        assert question.actions is not None
+        better: int | None = keys.UNDO
+        while better == keys.UNDO:
+            better = self.choose(question, (), question.state)
+            if better == keys.UNDO and self.recorder.answers:
+                self.recorder.takes_back = True
+                return None
+        if better is None:
+            self.has_stopped = True
+            return None
+        (other,) = set(question.actions) - {better}
+        return Comparison(question.state, better, other)
+
+    def _walked(self, question: Question) -> list[tuple[int, int]]:
+        """The steps that were chosen until the end, the horizon or a stop."""
+        mdp, recorder, state = self.recorder.task.mdp, self.recorder, question.state
+        path: list[tuple[int, int]] = []
+        while len(path) < question.horizon and not (mdp.terminal[state] or self.has_stopped):
+            action = self.choose(question, tuple(path), state)
+            if action is None:
+                self.has_stopped = True
+            elif action != keys.UNDO:
+                path.append((state, action))
+                recorder.write(path)
+                state = next_state(mdp, state, action, question.rng)
+            elif path:
+                state, _ = path.pop()
+                recorder.write(path)
+            elif recorder.answers:
+                recorder.takes_back = True
+                break
+        return path
+
+
+def next_state(mdp: MDP, state: int, action: int, rng: np.random.Generator) -> int:
+    """Where an action leads, drawn where that is left to chance."""
+    moves = mdp.transitions
+    row = state * mdp.n_actions + action
+    low, high = int(moves.offsets[row]), int(moves.offsets[row + 1])
+    outcome = draw(np.cumsum(moves.probabilities.floats[low:high]), rng)
+    return int(moves.successors[low + outcome])
+
+
+class Session:
+    """Shows what is believed, asks, and reads keys or lines until one means an action."""
+
+    def __init__(self, task: Task, total: int, out: str):
+        self.task, self.keys, self.out = task, keys.action_keys(task.mdp), out
+        self.total, self.n_answers = total, 0
+
+    def begin(self, n_before: int) -> None:
+        """Say what to aim for, and what keys do."""
+        printing.print_words("Say what is best in each place. Aim for what this world rewards:")
+        for line in wishes(self.task):
+            printing.print_words(f"  {line}")
+        printing.print_words("Or aim for what you want: the answers alone count.")
+        before = f" after {n_before} from before" if n_before else ""
+        printing.print_words(f"Every answer is kept in {self.out}{before}. z undoes, q stops.")
+
+    def learned(self, step: Step, situation: Situation) -> None:
+        """Tell what is believed after an answer."""
+        self.n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
+        printing.print_words(belief_line(step, situation))
+        if step.is_telling and step.sure >= SURE:
+            printing.print_words("I am sure now what to do in every state.")
+
+    def choose(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> int | None:
+        """The action that the person chooses in a state; None to stop, UNDO to take one back."""
+        self._show(question, path, state)
+        while True:
+            typed = self._typed()
+            if typed is None or self.keys.is_stop(typed):
+                return None
+            if self.keys.is_undo(typed):
+                if path or self.n_answers:
+                    printing.print_words("  taken back")
+                    return keys.UNDO
+                printing.print_words("  there is nothing to take back")
+                continue
+            action: int | None = self.keys.action(typed)
+            if action is not None and action not in (question.actions or (action,)):
+                printing.print_words(f"  {self.keys.names[action]} is not one of the two")
+                continue
+            if action is not None:
+                printing.print_line(f"  {self.keys.names[action]}")
+                return action
+            if typed.strip():
+                printing.print_words(
+                    f"  {typed.strip()[:20]!r} is no action here: {self.keys.words}; "
+                    "z undoes, q stops"
+                )
+
+    def _show(self, question: Question, path: Sequence[tuple[int, int]], state: int) -> None:
+        printing.print_drawing(
+            lambda width: Group(
+                "", *draw_question(self.task, question.situation, state, path, width)
+            )
+        )
+        step = f", step {len(path) + 1} of {question.horizon}" if question.horizon > 1 else ""
+        where = state_words(self.task, state)
+        asked = f"what to do in {where}?"
+        if question.actions is not None:
+            first, second = (self.keys.names[action] for action in question.actions)
+            asked = f"which is better in {where}, {first} or {second}?"
+        printing.print_words(
+            f"question {question.number} of {self.total}{step}: {asked}  {self.keys.words}"
+        )
+
+    def _typed(self) -> str | None:
+        sys.stdout.flush()
+        if keys.is_interactive() and self.keys.by_single_keys:
+            return keys.read_key()
+        return keys.read_line()
