@@ -32,7 +32,7 @@ $(TOOLS): $(RUNS) requirements-dev.lock
 setup: $(READY)
 
 $(READY): $(TOOLS)
-	$(BIN)/python -m didact.app.warm
+	$(BIN)/python -m didact.warm
 	touch $(READY)
 
 # cddlib's exact arithmetic (GPL, for tests only) is built from source: a compiler, libcdd and GMP.
@@ -73,7 +73,7 @@ test-lowest:
 	    $(EXTRAS:%=--extra %) -r pyproject.toml
 	uv pip install --quiet --python $(LOWEST) hypothesis pytest pytest-xdist
 	uv pip install --quiet --python $(LOWEST) --no-deps -e .
-	$(LOWEST)/bin/python -m didact.app.warm
+	$(LOWEST)/bin/python -m didact.warm
 	$(LOWEST)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" --ignore=tests/edges/test_page.py \
 	    --ignore=tests/edges/test_cli_reference.py --ignore=tests/test_docs.py \
 	    --ignore=tests/paper/test_reproduction.py

@@ -14,9 +14,9 @@ from benchmarks.timing import best_time, print_table, readable
 from didact.active import Situation, StrategyComparison, ask, askable_states, compare
 from didact.active.compare import STRATEGIES
 from didact.active.strategies import next_query
-from didact.app.warm import warm
 from didact.errors import NotMixed
 from didact.learners import Belief
+from didact.warm import warm
 
 WORLDS = 20
 QUERIES = 20

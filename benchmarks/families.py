@@ -12,10 +12,10 @@ from functools import partial
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.app.warm import warm
 from didact.mdp.files import family_document
 from didact.numerics import compiled
 from didact.proofcheck import check_proof
+from didact.warm import warm
 
 
 def report() -> None:

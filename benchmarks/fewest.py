@@ -8,7 +8,7 @@ from typing import Any
 
 import didact
 from benchmarks.timing import print_table
-from didact.app.warm import warm
+from didact.warm import warm
 
 N_WORLDS = 40
 GRID = {"size": 9, "n_features": 8}

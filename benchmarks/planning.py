@@ -12,7 +12,7 @@ import numpy as np
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.app.warm import warm
+from didact.warm import warm
 
 
 def sup_norm_residual(mdp, weights, values) -> float:

@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.app.warm import warm
 from didact.bec.classes import equivalence_class
 from didact.bec.facets import FloatCone, find_facets
+from didact.warm import warm
 
 CASES = [(9, 8), (30, 8), (30, 50), (30, 100), (100, 8), (100, 50), (100, 100)]
 """Sides of the grid, and features."""

@@ -28,7 +28,7 @@ def report() -> None:
         ["didact", "show", "random-grid", "-p", "slip=0.2"],
         ["didact", "show", "Taxi-v4"],
         ["didact", "show", "random-grid", "-p", "size=200", "-p", "slip=0.2"],
-        ["didact.app.warm"],
+        ["didact.warm"],
     ]
     with tempfile.TemporaryDirectory() as folder:
         lesson = os.path.join(folder, "lesson.json")

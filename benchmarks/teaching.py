@@ -16,8 +16,8 @@ import numpy as np
 import didact
 from benchmarks.start_up import run
 from benchmarks.timing import best_time, print_table, readable
-from didact.app.warm import warm
 from didact.bec.halfspaces import Rows
+from didact.warm import warm
 
 WORLDS = 20
 

@@ -10,8 +10,8 @@ import sys
 from dataclasses import dataclass
 
 import didact
-from didact.app.reproduce import reproduce
 from didact.random import stream
+from didact.report.reproduce import reproduce
 from didact.report.studies import table_markdown
 from didact.studies import setting
 

@@ -11,12 +11,12 @@ import click
 import pytest
 
 import didact
-from didact.app import reproduce as reproducing
 from didact.bec import ObserveSettings, ObserveWorkers
 from didact.cli import COMMANDS, cli
 from didact.cli import convert as converting
 from didact.cli import explain as explaining
 from didact.learners.chains.birl import birl
+from didact.report import reproduce as reproducing
 from didact.teaching.build import TeachSettings
 from didact.teaching.clips.lesson import teach_observed
 from didact.worlds.opening import open_task_or_family

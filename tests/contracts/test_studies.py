@@ -11,9 +11,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from didact.app.reproduce import write_report
 from didact.errors import InvalidParameter
 from didact.plots.studies import KINDS
+from didact.report.reproduce import write_report
 from didact.report.studies import (
     StudyReport,
     index_page,

@@ -27,7 +27,7 @@ def pictures_where_they_are_looked_at(request, monkeypatch):
     """Drawing, and starting processes, take most of the time of a small study."""
     monkeypatch.setattr("didact.studies.workers.LocalWorkers", Here)
     if "draws" not in request.keywords:
-        monkeypatch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
+        monkeypatch.setattr("didact.report.reproduce.drawn_figures", lambda *given: ({}, []))
 
 
 FILES = ("md", "csv", "jsonl", "svg", "pdf", "png", "sqlite")

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import didact
-from didact.app.reproduce import NoReport, report_of
 from didact.learners.files import load_belief
 from didact.mdp.recordings.formats import load_recording, save_recording
 from didact.mdp.recordings.recording import Recording
+from didact.report.reproduce import NoReport, report_of
 from didact.report.studies import index_page, report_csv, report_markdown, report_records, times_csv
 from didact.studies.store import RunInfo, Store, stored_settings
 from didact.worlds.gym.trained import planned

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from didact.app.reproduce import reproduce
+from didact.report.reproduce import reproduce
 from didact.studies.paper import active, chain
 from didact.studies.paper.table1 import (
     BIRL,
@@ -44,7 +44,7 @@ def quick(tmp_path_factory):
     with open(folder / "quick.lock", "w") as lock, pytest.MonkeyPatch.context() as patch:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if changes:  # figures of all studies are drawn by `tests/contracts` too
-            patch.setattr("didact.app.reproduce.drawn_figures", lambda *given: ({}, []))
+            patch.setattr("didact.report.reproduce.drawn_figures", lambda *given: ({}, []))
             patch.setattr("didact.studies.workers.LocalWorkers", Here)
         return reproduce(STUDIES, quick=True, out=folder / "quick", jobs=1, changes=changes)
 

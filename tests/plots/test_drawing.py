@@ -41,7 +41,7 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch, taught):
 
 def test_nobody_loads_matplotlib_before_something_is_drawn():
     code = (
-        "import sys, didact, didact.plots, didact.app.reproduce, didact.plots.studies\n"
+        "import sys, didact, didact.plots, didact.report.reproduce, didact.plots.studies\n"
         "print('matplotlib' in sys.modules)"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -62,8 +62,8 @@ STUDY = register_study(NAME, Counting, count)
 
 
 def main() -> None:
-    from didact.app.reproduce import reproduce
     from didact.cli.options import read_settings
+    from didact.report.reproduce import reproduce
 
     folder, where, *changes = sys.argv[1:]
     local = where.isdigit()

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from didact.app.reproduce import reproduce
 from didact.errors import InvalidParameter
+from didact.report.reproduce import reproduce
 from didact.studies import register_study, setting, store
 from didact.studies import run as running
 from didact.studies.run import run_study, run_trials

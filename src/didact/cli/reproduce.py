@@ -12,7 +12,7 @@ import click
 from didact.cli import options, printing
 
 if TYPE_CHECKING:
-    from didact.app.reproduce import Reproduced
+    from didact.report.reproduce import Reproduced
     from didact.studies.run import Progress
 
 EVERY = 10.0
@@ -65,7 +65,7 @@ def command(
     families, exams, frontier. A run that was stopped goes on where it was when the same command is
     given again. Exit code 0: every trial is there; 3: some failed three times and were left out.
     """
-    from didact.app.reproduce import reproduce
+    from didact.report.reproduce import reproduce
 
     if cluster is not None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)

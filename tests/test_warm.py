@@ -1,4 +1,4 @@
-"""After `python -m didact.app.warm` every kernel lies in the cache."""
+"""After `python -m didact.warm` every kernel lies in the cache."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 KEPT = """
-from didact.app.warm import warm
+from didact.warm import warm
 from didact.numerics.compiled import Kernel
 from tests.contracts.test_kernels import KERNELS
 

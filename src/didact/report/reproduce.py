@@ -1,4 +1,4 @@
-"""Reproduce the paper's tables and figures: the use case behind `didact reproduce`."""
+"""Run studies and write their reports: the paper's tables and figures, and a page that has all."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def made_by(command: str) -> dict[str, str]:
     import numpy
 
     return {
-        "command": command or "didact.app.reproduce",
+        "command": command or "didact.report.reproduce",
         "program": f"didact {__version__}, Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}",
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()}",

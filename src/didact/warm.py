@@ -1,4 +1,4 @@
-"""Compile kernels and templates once, so that nobody waits later: `python -m didact.app.warm`."""
+"""Compile kernels and templates once, so that nobody waits later: `python -m didact.warm`."""
 
 from __future__ import annotations
 

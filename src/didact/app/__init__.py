@@ -1,1 +1,0 @@
-"""Use cases, one for each verb, shared by the command line and the studio."""
