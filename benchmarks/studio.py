@@ -7,7 +7,6 @@ already.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from statistics import median
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from didact.studio.site import assets
+from tests.browser import CHROMIUM
 
 N_STROKES, N_STARTS = 40, 9
 STROKE = """async (cell) => {
@@ -89,11 +89,10 @@ def strokes(browser: Browser, size: int) -> list[float]:
 
 
 def main() -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     scripts = sum(len(body) for kind, body in assets().values() if kind == "text/javascript")
     print(f"scripts: {scripts / 1000:.0f} kB")
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         listens, pictures, bytes_ = zip(
             *(first_picture(browser) for _ in range(N_STARTS)), strict=True
         )

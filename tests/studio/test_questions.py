@@ -46,6 +46,35 @@ def test_families_come_by_name_and_by_document():
         assert family_document(found)["members"] == family_document(family)["members"]
 
 
+def test_questions_about_one_world_make_it_and_its_class_once(monkeypatch):
+    from didact.studio import lessons, worlds
+
+    made, classes = [], []
+    monkeypatch.setattr(worlds, "grid_task", _counting(worlds.grid_task, made))
+    monkeypatch.setattr(lessons, "equivalence_class", _counting(lessons.equivalence_class, classes))
+    lessons.class_for.cache_clear()
+    for n, weight in enumerate(("-2", "-3", "-2"), start=1):
+        painted = {
+            **MEADOW,
+            "name": "once",
+            "features": [["grass", weight, 3], *MEADOW["features"][1:]],
+        }
+        question = json.loads(json.dumps({"painting": painted}))
+        QUESTIONS["look"](question)
+        shown = QUESTIONS["teach"](question)["demonstrations"]
+        for i in range(3):
+            QUESTIONS["fit"]({**question, "demonstrations": shown[:i]})
+        assert (len(made), len(classes)) == (n, n)
+
+
+def _counting(function, calls):
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return function(*arguments, **options)
+
+    return counted
+
+
 def test_a_world_stays_what_it_was_named_where_it_cannot_be_painted():
     for version in ("v3", "v4"):  # of which a Gymnasium has one
         taxi = {"world": f"Taxi-{version}", "parameters": {}}

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from string import ascii_letters, digits
 from typing import Any
 
@@ -70,6 +71,7 @@ def lesson_with(
     return teach_within(subject, settings["loss"], bec=bec, time_limit=LOSS_TIME, **rest)
 
 
+@lru_cache(maxsize=1)  # the cone and the games ask about one task again and again
 def class_for(task: Task, scope: Scope) -> EquivalenceClass:
     """The class of a task; exact while that does not take long."""
     exact = task.mdp.n_states * task.mdp.n_features <= EXACT_UP_TO

@@ -116,9 +116,11 @@ def _of_subject(module: str, name: str) -> Callable[[Any], dict[str, Any]]:
 
 def look(question: Any) -> dict[str, Any]:
     """What is optimal in a painted world, in floats: its picture, values and actions by cell."""
-    from didact.studio.worlds import looked_at, painting_in
+    from didact.studio.worlds import looked_at, painting_in, read_subject
 
-    return looked_at(painting_in(question))
+    painting = painting_in(question)
+    task: Any = read_subject(question)
+    return looked_at(painting, task)
 
 
 QUESTIONS: Mapping[str, Callable[[Any], dict[str, Any]]] = {

@@ -280,13 +280,14 @@ def _means(painting: Painting, task: Task) -> bool:
     return {**made, "name": None} == {**wanted, "name": None}
 
 
-def looked_at(painting: Painting) -> dict[str, Any]:
+def looked_at(painting: Painting, task: Task | None = None) -> dict[str, Any]:
     """The picture, and by cell the value and the optimal actions (None and [] in walls).
 
+    task: of the painting, where it is at hand.
     neutral: the picture that games show, in which nothing depends on the reward.
     n_close: comparisons that floats leave open; they are drawn as ties.
     """
-    task = painting.task()
+    task = painting.task() if task is None else task
     plan = solve(task.mdp, task.true_weights, arithmetic="float")
     values: list[float | None] = []
     optimal: list[list[int]] = []
@@ -317,8 +318,22 @@ _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,40}(/[\w.-]{1,40})?-v[0-9]{1,3}")
 _VALUE = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?(/[0-9]{1,12})?|[0-9]{1,2}x[0-9]{1,2}")
 
 
+_read: tuple[str, Task | Family] | None = None
+"""What the last question named. A page asks for the picture of a world, its lesson, and what stays
+open after each demonstration: a worker then makes the world once, and so its class."""
+
+
 def read_subject(question: Any) -> Task | Family:
-    """The task or the family that a question names."""
+    """The task or the family that a question names; the same object while questions name one."""
+    global _read
+    _way(question)
+    words = repr([question.get(name) for name in (*WAYS, "parameters")])
+    if _read is None or _read[0] != words:
+        _read = words, _subject(question)
+    return _read[1]
+
+
+def _subject(question: Mapping[str, Any]) -> Task | Family:
     way = _way(question)
     if way == "painting":
         return read_painting(question["painting"]).task()
