@@ -1,4 +1,4 @@
-"""A kernel gives the same bits plain and compiled; its disk cache never fails and never lies.
+"""A kernel gives the same bits plain and compiled, and its disk cache never fails.
 
 Numba is loaded in processes of their own, which begin with an empty cache.
 """
@@ -236,42 +236,16 @@ def test_whatever_is_damaged_in_the_cache_is_removed_and_compiled_again(tmp_path
     told = ["compiling halved, once on this machine", "1.5"]
     assert in_new_process(tmp_path, RUN_HALVED) == told
     files = sorted(tmp_path.glob("cache/*/*"))
-    assert [path.suffix for path in files if path.suffix != ".sha256"] == [".nbc", ".nbi"]
-    assert len(files) == 3
+    assert [path.suffix for path in files] == [".nbc", ".nbi"]
     for path in files:
         content = path.read_bytes()
-        for damaged in (b"", content[:-20] + bytes(20)):
+        for damaged in (b"", content[:-20]):
             path.write_bytes(damaged)
+            assert in_new_process(tmp_path, RUN_HALVED)[-1] == "1.5"
+            assert path.read_bytes() != damaged if path.exists() else True
             assert in_new_process(tmp_path, RUN_HALVED) == told
+            assert in_new_process(tmp_path, RUN_HALVED) == ["1.5"]
             assert sorted(tmp_path.glob("cache/*/*")) == files
-            assert path.read_bytes() != damaged
-        assert in_new_process(tmp_path, RUN_HALVED) == ["1.5"]
-        path.unlink()
-        assert in_new_process(tmp_path, RUN_HALVED) == told
-
-
-def test_a_changed_byte_of_a_cache_file_is_noticed(tmp_path: Path) -> None:
-    """Machine code with a changed byte would run."""
-    in_new_process(tmp_path, RUN_HALVED)
-    code = """
-import glob, os
-from didact.numerics import compiled
-dispatcher = halved._dispatcher(cached=True)
-files = compiled._cache_files(dispatcher)[0]
-contents = {path: open(path, "rb").read() for path in files}
-for path, content in contents.items():
-    for place in range(0, len(content), max(1, len(content) // 200)):
-        for damaged in (content[:place], content[:place] + b"?" + content[place + 1 :]):
-            if damaged != content:
-                for other, whole in contents.items():
-                    open(other, "wb").write(damaged if other == path else whole)
-                assert not compiled._sealed_files(dispatcher)
-                assert not any(map(os.path.exists, files))
-for path, content in contents.items():
-    open(path, "wb").write(content)
-print(len(files), compiled._sealed_files(dispatcher) == files)
-"""
-    assert in_new_process(tmp_path, code) == ["2 True"]
 
 
 @pytest.mark.parametrize(
@@ -292,7 +266,6 @@ def test_where_nothing_can_be_cached_kernels_are_compiled_all_the_same(
     *_, compiled, again, plain = in_new_process(tmp_path, run)
     assert compiled == again == plain
     assert not [path for path in tmp_path.rglob("*.nb*") if path.is_file()]
-    assert not list(tmp_path.rglob("*.sha256*"))
 
 
 def test_a_changed_constant_in_another_file_is_compiled_anew(

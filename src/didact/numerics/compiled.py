@@ -8,11 +8,10 @@ allocates nothing, raises nothing, and divides by nothing that can be 0.
 Arrays that belong together come as a NamedTuple, which may hold others. A kernel says by its
 annotations which ones it reads: they are part of its fingerprint.
 
-The cache is Numba's own, with three guards. Numba notices changes in a kernel's own file only, so
-the name in the cache carries a digest of everything that the kernel uses from other files. It runs
-what it finds, so cache files are removed unless they have the digest that was written beside them
-after compiling. And it raises what reading or writing a file raises; then the kernel is compiled
-for this process alone.
+The cache is Numba's own, with two guards. Numba notices changes in a kernel's own file only, so the
+name in the cache carries a digest of everything that the kernel uses from other files. And it
+raises what reading or writing a file raises; then the kernel's files are removed, and it is
+compiled for this process alone.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import secrets
 import sys
 import threading
 from collections.abc import Callable
@@ -86,16 +84,14 @@ class Kernel:
     def _safely(self, use: Callable[[Any], Any]) -> Any:
         """What a use of the dispatcher gives; without the disk cache where that fails."""
         dispatcher = self._dispatcher(cached=True)
-        n_ready = len(dispatcher.overloads)
         try:
-            result = use(dispatcher)
+            return use(dispatcher)
         except Exception:  # of a damaged file, or a full disk: nothing of the kernel has run yet
+            for path in _cache_files(dispatcher):
+                with suppress(OSError):
+                    os.unlink(path)
             self._dispatchers[True] = dispatcher = self._dispatcher(cached=False)
             return use(dispatcher)
-        # Statistics are slow to ask for, so only where machine code was added: compiled or loaded.
-        if len(dispatcher.overloads) > n_ready and dispatcher.stats.cache_misses:
-            _seal(dispatcher)
-        return result
 
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses."""
@@ -128,7 +124,7 @@ class Kernel:
             made = numba.njit(twin, cache=True, **OPTIONS)
         except (OSError, RuntimeError):  # no folder can be written to
             return self._dispatcher(cached=False)
-        if not _sealed_files(made):
+        if not _cache_files(made):
             log.info("compiling %s, once on this machine", self.__name__)
         return made
 
@@ -157,49 +153,10 @@ def _compiler() -> Any:
     return numba
 
 
-def _cache_files(dispatcher: Any) -> tuple[list[str], str]:
-    """A kernel's files in the disk cache, and the path of the file with their digest."""
-    folder = dispatcher.stats.cache_path
-    if folder is None:  # nothing is cached
-        return [], ""
-    fingerprint = dispatcher.py_func.__qualname__.rpartition("-")[2]
-    found = glob(os.path.join(escape(folder), f"*-{fingerprint}-*.nb[ic]"))
-    return sorted(found), os.path.join(folder, f"{fingerprint}.sha256")
-
-
-def _content_digest(paths: list[str]) -> str:
-    """The digest of some files, which may have been removed meanwhile."""
-    found = hashlib.sha256()
-    for path in paths:
-        with suppress(OSError), open(path, "rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
-
-
-def _sealed_files(dispatcher: Any) -> list[str]:
-    """A kernel's files in the disk cache; they are removed where one was changed or is new."""
-    files, seal = _cache_files(dispatcher)
-    with suppress(OSError, ValueError), open(seal, encoding="ascii") as file:
-        if file.read() == _content_digest(files):
-            return files
-    for path in files:
-        with suppress(OSError):
-            os.unlink(path)
-    return []
-
-
-def _seal(dispatcher: Any) -> None:
-    """Keep the digest of a kernel's files in the disk cache, where they could be written."""
-    files, seal = _cache_files(dispatcher)
-    temporary = f"{seal}.{secrets.token_hex(8)}"
-    try:
-        if files:
-            with open(temporary, "x", encoding="ascii") as file:
-                file.write(_content_digest(files))
-            os.replace(temporary, seal)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
+def _cache_files(dispatcher: Any) -> list[str]:
+    """A kernel's files in the disk cache."""
+    folder, fingerprint = dispatcher.stats.cache_path, dispatcher.py_func.__qualname__[-16:]
+    return [] if folder is None else glob(os.path.join(escape(folder), f"*-{fingerprint}-*.nb[ic]"))
 
 
 def _digest(value: Any, seen: dict[Kernel, str]) -> str:
