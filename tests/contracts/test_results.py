@@ -128,7 +128,7 @@ TABLES = {
     "evaluation": ["state", "loss", "worst_loss", "wrong"],
     "class": ["kind", "words", "state", "action", "other", "normal"],
     "lesson": ["demonstration", "step", "state", "action", "state_name", "action_name"],
-    "selection": ["episode", "verdict", "new_constraints", "n_wrong"],
+    "selection": ["episode", "verdict", "new_constraints", "n_wrong", "wrong_share"],
 }
 IN_NOTEBOOKS = (
     "task", "mdp", "plan", "evaluation", "class", "lesson", "part", "verdict", "wrong", "selection",

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
-from didact.errors import InvalidModel, InvalidParameter
-from didact.mdp import MDP, Demonstration, Task, load_recording
-from didact.planning import rollout, solve
+from didact.errors import InvalidModel, InvalidParameter, Unsupported
+from didact.mdp import MDP, Comparison, Demonstration, Task, load_recording
+from didact.planning import reachable_states, rollout, solve
 from didact.teaching import check, teach
 from didact.teaching.feedback.halfspaces import right_segments
 from didact.teaching.select import select
 from didact.worlds import gridworld, make
-from tests.effort import examples
+from tests.effort import examples, number
 from tests.models import tasks
 
 
@@ -72,14 +72,14 @@ def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget)
     chosen, segments = list(found.demonstrations), right_segments(bec, shown)
     alone = demonstration_class(bec, chosen)
 
-    def with_all_of(number):
-        right = [segment.shown for segment in segments if segment.demonstration == number]
+    def with_all_of(episode):
+        right = [segment.shown for segment in segments if segment.demonstration == episode]
         return demonstration_class(bec, [*chosen, *right])
 
-    for number in found.redundant:
-        assert with_all_of(number).equals(alone)
-    for number in found.left_out:
-        assert not with_all_of(number).equals(alone)
+    for episode in found.redundant:
+        assert with_all_of(episode).equals(alone)
+    for episode in found.left_out:
+        assert not with_all_of(episode).equals(alone)
     if budget is None:
         assert found.left_out == ()
         everything = [segment.shown for segment in segments]
@@ -339,3 +339,114 @@ def test_steps_in_states_that_never_come_up_say_nothing_and_are_allowed_with_all
         judge(task, [[(0, 0)], [(2, 1)]], scope="reachable")
     found = judge(task, [[(0, 0)], [(2, 1)]], scope="all")
     assert (found if judge is check else found.verdict).teaches
+
+
+PLANTED = (
+    ("random-grid", {"size": 6, "n_features": 4, "seed": 0}),
+    ("six-cell", {}),
+    ("CliffWalking-v1", {}),
+    ("garnet", {"n_states": 20, "n_actions": 3, "n_features": 4, "seed": 0}),
+    ("FrozenLake-v1", {}),
+)
+"""Worlds of recordings with planted wrong episodes."""
+
+
+def planted(task, seed, n, slip=0.05):
+    """Episodes of at most 10 steps with slips; every fifth serves other weights, in vain."""
+    rng, mdp = np.random.default_rng(seed), task.mdp
+    optimal = solve(mdp, task.true_weights).optimal
+    places = np.flatnonzero(reachable_states(mdp) & ~mdp.terminal)
+
+    def episode(best):
+        best = np.where(mdp.terminal[:, None], True, best)
+        policy = (1 - slip) * best / best.sum(axis=1, keepdims=True) + slip / mdp.n_actions
+        return rollout(mdp, policy, horizon=10, seed=rng, start=int(rng.choice(places)))
+
+    shown = []
+    while len(shown) < n:
+        if len(shown) % 5 < 4:
+            shown.append(episode(optimal))
+            continue
+        other = episode(solve(mdp, rng.normal(size=mdp.n_features).tolist()).optimal)
+        if not all(optimal[pair] for pair in other):  # else it is right whoever it served
+            shown.append(other)
+    return shown
+
+
+def area_under_curve(scores, is_wrong):
+    """The chance that a wrong episode has a larger score than a right one, ties half."""
+    wrong, right = scores[is_wrong], scores[~is_wrong]
+    return float(np.mean((wrong[:, None] > right) + 0.5 * (wrong[:, None] == right)))
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [pytest.param(*each, id=each[0]) for each in PLANTED]
+)
+def test_planted_wrong_episodes_are_named_and_what_teaches_is_kept(name, settings):
+    task, n = make(name, **settings), number(30, 100)
+    bec = equivalence_class(task, arithmetic="exact")
+    areas = []
+    for seed in range(number(2, 20)):
+        shown = planted(task, seed, n)
+        found = select(task, shown, bec=bec)
+        scores = np.array([row["wrong_share"] for row in _every(found, n)])
+        areas.append(area_under_curve(scores, np.arange(n) % 5 == 4))
+        right = [segment.shown for segment in right_segments(bec, shown)]
+        assert found.teaches == check(task, right, bec=bec).teaches
+        assert demonstration_class(bec, found.demonstrations).equals(
+            demonstration_class(bec, right)
+        )
+        assert not check(task, found.demonstrations, bec=bec).wrong
+        if found.contradicting:
+            assert found.suspects[0] == int(np.argmax(scores))
+    print(f"AUC {name}: {np.mean(areas):.3f}, least {min(areas):.3f}, {len(areas)} recordings")
+    assert np.mean(areas) >= 0.9
+
+
+def _every(found, n):
+    """A row for each episode; a chosen one may have its own in any order."""
+    rows = {row["episode"]: row for row in found.to_records()}
+    return [rows[episode] for episode in range(n)]
+
+
+def test_kept_episodes_survive_lies_as_dropping_any_of_them_shows():
+    tried = 0
+    for seed in range(number(6, 40)):
+        task = make("random-grid", size=3, n_features=3, seed=seed)
+        if seed % 2:
+            task = make("garnet", n_states=5, n_actions=2, n_features=3, branching=2, seed=seed)
+        shown = planted(task, seed, 25)
+        found = select(task, shown, lies=2)
+        episodes = sorted(set(found.chosen))
+        parts = list(zip(found.chosen, found.demonstrations, strict=True))
+
+        def teaches_without(gone, parts=parts, task=task):
+            return check(task, [d for episode, d in parts if episode not in gone]).teaches
+
+        assert found.survives in (0, 1, 2)
+        if not found.survives:
+            continue
+        tried += 1
+        for gone in itertools.combinations(episodes, 2 * found.survives):
+            assert teaches_without(gone)
+        for one in episodes:  # nothing is kept that could go
+            rest = [e for e in episodes if e != one]
+            assert not all(
+                teaches_without({one, *gone})
+                for gone in itertools.combinations(rest, 2 * found.survives)
+            )
+    assert tried
+
+
+def test_lies_are_refused_where_they_mean_nothing():
+    task = make("six-cell")
+    shown = [[(5, 2), (4, 2), (3, 0)]]
+    assert select(task, shown, lies=1).survives == 0
+    assert select(task, shown).survives is None
+    for settings in ({"lies": -1}, {"lies": 1, "budget": 1}):
+        with pytest.raises(InvalidParameter, match="lies must"):
+            select(task, shown, **settings)
+    with pytest.raises(Unsupported, match="counted exactly"):
+        select(task, shown, lies=1, arithmetic="float")
+    with pytest.raises(Unsupported, match="other feedback"):
+        select(task, [Comparison(2, 1, 0)], lies=1)

@@ -34,6 +34,12 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
     "--method", ("greedy", "exact"), "exact: the fewest that show all that was recorded."
 )
 @options.cost()
+@click.option(
+    "--lies",
+    type=options.Whole(0),
+    default=0,
+    help="Keep so many episodes that any so many of them may be forged.",
+)
 @options.scope()
 @options.arithmetic()
 @click.option("--format", "read_as", type=options.FORMATS, help="The format of DATASET.")

@@ -22,13 +22,18 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from didact.bec.classes import EquivalenceClass, equivalence_class, most_actions, require_class
-from didact.errors import InvalidParameter, Unsupported
+from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
+from didact.errors import InvalidParameter
 from didact.inputs import counted, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.recordings.formats import given_demonstrations
 from didact.stages import counting
-from didact.teaching.covers.multicover import thin_direction
+from didact.teaching.covers.multicover import (
+    lines_of,
+    require_exact,
+    thin_direction,
+    who_states,
+)
 from didact.teaching.lesson import ENUMERATED
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.search import remaining_loss
@@ -88,9 +93,9 @@ def fewest_excluding(
     bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
 ) -> tuple[int, ...]:
     """The demonstrations that exclude some wrong reward, of all wrong rewards the fewest."""
-    lines = _lines(bec, demonstrations)
+    lines = lines_of(bec, demonstrations)
     best: frozenset[int] = frozenset(range(len(lines)))
-    who = _who_states(bec, lines)
+    who = who_states(bec, lines)
     for members in bec.cone.facets:
         stating = frozenset[int]().union(*(who[row] for row in members))
         best = min(best, stating, key=len)
@@ -125,8 +130,7 @@ def attack(
     limit = seconds(time_limit, "time_limit")
     require_class(task, bec)
     bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
-    if bec.rows.exact is None:
-        raise Unsupported("attack needs exact numbers; give the class of arithmetic='exact'")
+    require_exact(bec)
     if isinstance(task, Family):
         shown = tuple(getattr(demonstrations, "demonstrations", demonstrations))
     else:
@@ -210,7 +214,7 @@ def _by_size(n: int, known: Found, lost: Lost, loss: float, deadline: float) -> 
 
 def _groups(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> list[frozenset[int]]:
     """Attacks to begin with: the demonstrations that state one facet, or one of two."""
-    who = _who_states(bec, _lines(bec, shown))
+    who = who_states(bec, lines_of(bec, shown))
     groups = [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
     return sorted({*groups, *(a | b for a, b in combinations(groups, 2))}, key=len)
 
@@ -218,26 +222,3 @@ def _groups(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> list[froze
 def _is_right(bec: EquivalenceClass, demonstration: Demonstration) -> bool:
     member = bec.members[demonstration.member or 0]
     return all(bool(member.plan.optimal[s, a]) for s, a in demonstration)
-
-
-def _lines(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
-    """The pairs of each demonstration in the common numbering."""
-    width = most_actions(bec.members)
-    return [
-        [(bec.members[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
-    ]
-
-
-def _who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[int, frozenset[int]]:
-    """For each row the demonstrations that state it."""
-    width, rows = most_actions(bec.members), bec.rows
-    by_pair: dict[int, set[int]] = {}
-    for number, line in enumerate(lines):
-        for pair in line:
-            by_pair.setdefault(pair, set()).add(number)
-    found: dict[int, set[int]] = {row: set() for row in range(rows.n_rows)}
-    pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
-    for pair, row in zip(pairs, rows.number.tolist(), strict=True):
-        if row >= 0:
-            found[row] |= by_pair.get(pair, set())
-    return {row: frozenset(each) for row, each in found.items()}

@@ -6,6 +6,10 @@ after it are candidates of their own (see `feedback.halfspaces`). First the face
 where some stay open, then whatever narrows the rest most. The exact picks are the cheapest from
 which all that was recorded follows. With comparisons and other items among them, few are found from
 which all follows that all of them imply: see `feedback.recorded`.
+
+Slips and forged episodes both contradict the task. The share of wrong steps tells them apart: a
+demonstrator who slips takes few, one who follows another reward many. With `lies` so many episodes
+are kept that any f of them may be forged: see `covers.multicover`.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
+from didact.teaching.covers.multicover import demand_of
 from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
@@ -62,9 +67,10 @@ class Contradiction:
     """An episode that shows an action which is not optimal.
 
     step, state, action: the first such action; better, gap: an optimal one and how much more it is
-    worth. n_wrong: how many steps of the episode are not optimal. against: episodes whose right
-    steps together say that `better` is at least as good, so that no reward fits them and makes
-    this action the better one; empty where nothing else that was recorded says so.
+    worth. n_wrong: how many steps of the episode are not optimal, share: of all its steps. against:
+    episodes whose right steps together say that `better` is at least as good, so that no reward
+    fits them and makes this action the better one; empty where nothing else that was recorded says
+    so.
     """
 
     episode: int
@@ -75,6 +81,7 @@ class Contradiction:
     gap: float
     n_wrong: int
     against: tuple[int, ...]
+    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +114,8 @@ class Selection:
     wrong: every recorded step that is not optimal, with what it costs, by episode number.
     wrong_items: recorded comparisons and other feedback that are not true of the task.
     is_mixed: whether other items than demonstrations were recorded.
+    survives: how many of the chosen episodes may be forged, at most as many as `select` was asked
+        for; None where it was not asked.
     """
 
     task_name: str
@@ -127,6 +136,7 @@ class Selection:
     wrong: tuple[WrongPair, ...] = field(repr=False)
     wrong_items: tuple[WrongItem, ...] = field(default=(), repr=False)
     is_mixed: bool = False
+    survives: int | None = None
 
     _repr_html_ = in_notebook
 
@@ -134,12 +144,14 @@ class Selection:
         """A row for each episode or item: its number, what becomes of it, what it newly covers.
 
         verdict: 'chosen' where some of it is, else 'left out', 'redundant', or 'contradicting'
-        where nothing of it is right. n_wrong: how many steps are not optimal.
+        where nothing of it is right. n_wrong: how many steps are not optimal; wrong_share: of all
+        its steps.
         """
         gains = dict.fromkeys(self.chosen, 0)
         for number, gain in zip(self.chosen, self.gains, strict=True):
             gains[number] += gain
         n_wrong = {c.episode: c.n_wrong for c in self.contradicting}
+        shares = {c.episode: c.share for c in self.contradicting}
         verdicts = {
             **dict.fromkeys([*n_wrong, *(w.item for w in self.wrong_items)], "contradicting"),
             **dict.fromkeys(self.redundant, "redundant"),
@@ -152,6 +164,7 @@ class Selection:
                 "verdict": verdict,
                 "new_constraints": gains.get(number, 0),
                 "n_wrong": n_wrong.get(number, 0),
+                "wrong_share": shares.get(number, 0.0),
             }
             for number, verdict in sorted(verdicts.items())
         ]
@@ -167,6 +180,11 @@ class Selection:
     def demonstrations(self) -> tuple[Demonstration, ...]:
         """The demonstrations among the chosen: all of them, unless it is a mix."""
         return tuple(item for item in self.items if isinstance(item, Demonstration))
+
+    @property
+    def suspects(self) -> tuple[int, ...]:
+        """The contradicting episodes, those with the largest share of wrong steps first."""
+        return tuple(c.episode for c in sorted(self.contradicting, key=lambda c: -c.share))
 
     @property
     def teaches(self) -> bool:
@@ -196,6 +214,7 @@ class Selection:
             "gains": list(self.gains),
             "n_covered": self.n_covered,
             "n_elements": self.n_elements,
+            **({} if self.survives is None else {"survives": self.survives}),
             "left_out": list(self.left_out),
             "redundant": list(self.redundant),
             "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
@@ -231,6 +250,7 @@ def select(
     budget: int | None = None,
     method: str = "greedy",
     cost: str | Mapping[str, Any] = "demonstrations",
+    lies: int = 0,
     episodes: Sequence[int] | None = None,
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
@@ -248,6 +268,8 @@ def select(
         or shortest, from which all that was recorded follows).
     cost: what is to be small: 'demonstrations' or 'pairs'; of items their number, or the sum of a
         table {kind: cost}, as {'comparisons': 1, 'preferences': '3/2'}.
+    lies: keep so many episodes that any so many of them may be forged: 2 lies + 1 exclude every
+        wrong reward, or as many as were recorded (`survives`). In exact arithmetic, without budget.
     episodes: the numbers of the demonstrations; by default those of their file, else 0, 1, 2, ...
     scope: 'reachable', what is best where the start can lead, or 'all' states.
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
@@ -256,8 +278,13 @@ def select(
     require_class(task, bec)
     choice(method, "method", METHODS)
     most = None if budget is None else whole_number(budget, "budget", 1)
+    forged = whole_number(lies, "lies", 0)
+    if forged and most is not None:
+        raise InvalidParameter("lies must be 0 where there is a budget; leave one of them out")
     items = given_feedback(demonstrations, task)
     if items is not None:
+        if forged:
+            raise Unsupported("lies are for demonstrations, not for other feedback; leave lies out")
         if arithmetic == "float":
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
         costs = item_costs(cost, items)
@@ -266,11 +293,15 @@ def select(
     recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
+    arithmetic = "exact" if forged and arithmetic == "auto" else arithmetic
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     _require_in_scope(bec, recorded, numbers)
     segments = right_segments(bec, recorded, numbers)
     problem = _problem_of_segments(bec, segments, unit, most)
     picked, adding = _picked_segments(problem, segments, method)
+    survives = None
+    if forged:
+        picked, survives = _surviving(problem, segments, picked, forged)
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     shown_ones = tuple(segments[place].shown for place in picked)
     wrong = wrong_steps(bec, recorded, numbers)
@@ -288,6 +319,7 @@ def select(
         items=shown_ones,
         segments=tuple(segments[place] for place in picked),
         wrong=wrong,
+        survives=survives,
         **_fates(segments, picked, adding),
     )
 
@@ -351,13 +383,15 @@ def _contradictions(
         for number, demonstration in zip(numbers, recorded, strict=True):
             for pair in demonstration:
                 first_with.setdefault(pair, number)
+    n_steps = {number: len(d) for number, d in zip(numbers, recorded, strict=True)}
     found = []
     for episode, steps in by_episode.items():
         first = steps[0]
         speaking = {first_with[pair] for step in steps for pair in step.contradicted_by}
         against = tuple(sorted(speaking - {episode}))
         about = (first.step, first.state, first.action, first.better, first.gap)
-        found.append(Contradiction(episode, *about, len(steps), against))
+        share = len(steps) / n_steps[episode]
+        found.append(Contradiction(episode, *about, len(steps), against, share))
     return tuple(found)
 
 
@@ -472,6 +506,33 @@ def _cheapest(problem: Problem, segments: Sequence[Segment]) -> tuple[int, ...]:
     if problem.budget is not None and len(chosen) > problem.budget:
         return exact_minimum(problem, as_generator(0, "select")).numbers
     return in_greedy_order(problem, chosen)
+
+
+def _surviving(
+    problem: Problem, segments: Sequence[Segment], picked: list[int], lies: int
+) -> tuple[list[int], int]:
+    """Segments of so many episodes that some may be forged, and how many, at most `lies`.
+
+    An episode is forged as a whole. Those that were picked come first; the others are dropped one
+    after the other, then the picked, last ones first, as long as the demand holds.
+    """
+    by_episode: dict[int, list[int]] = {}
+    for place in [*picked, *range(len(segments))]:
+        places = by_episode.setdefault(segments[place].demonstration, [])
+        if place not in places:
+            places.append(place)
+    groups = list(by_episode.values())
+    pairs = [[pair for place in each for pair in segments[place].shown] for each in groups]
+    holds = demand_of(problem.bec, [Demonstration(each) for each in pairs])
+    kept = list(range(len(groups)))
+    survives = next((n for n in range(lies, 0, -1) if holds(kept, 2 * n + 1)), 0)
+    if not survives:
+        return picked, 0
+    for number in reversed(range(len(groups))):
+        rest = [other for other in kept if other != number]
+        if holds(rest, 2 * survives + 1):
+            kept = rest
+    return [place for number in kept for place in groups[number]], survives
 
 
 def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:

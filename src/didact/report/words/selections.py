@@ -17,6 +17,9 @@ MAX_NUMBERS = 20
 MAX_CHOSEN, MAX_WRONG, MAX_MISSING = 4, 2, 2
 """Chosen episodes with a line each, wrong steps, and missing constraints, unless all are asked."""
 
+MAX_SUSPECTS = 10
+"""Episodes with wrong steps that a line lists, the largest share first."""
+
 COUNTING = "(counted from 1 here, and as in the file, from 0, in --json and --episodes)"
 
 Called = Mapping[int, str]
@@ -38,6 +41,9 @@ def describe_selection(
         *_others("left out by the budget", selection.left_out, called),
         *_others("redundant", selection.redundant, called),
     ]
+    if selection.survives is not None:
+        facts.append(f"survives: any {counted(selection.survives, 'forged episode')} among them")
+    facts += _suspects(selection, called)
     wrong = tuple(_wrong(task, selection, called))
     if wrong:
         facts.append(Listing(f"wrong steps ({len(wrong)}), left out:", wrong, MAX_WRONG, "step"))
@@ -143,6 +149,15 @@ def _others(what: str, numbers: Sequence[int], called: Called) -> Iterator[str]:
         cut = ", ..." if len(numbers) > MAX_NUMBERS else ""
         listed = ", ".join(called[number] for number in numbers[:MAX_NUMBERS])
         yield f"{what} ({len(numbers)}): {listed}{cut}"
+
+
+def _suspects(selection: Selection, called: Called) -> Iterator[str]:
+    """The episodes with the largest share of wrong steps, where there are several to compare."""
+    share = {c.episode: c.share for c in selection.contradicting}
+    if len(share) > 1:
+        named = [f"{called[n]} ({share[n]:.0%})" for n in selection.suspects[:MAX_SUSPECTS]]
+        cut = ", ..." if len(share) > MAX_SUSPECTS else ""
+        yield f"largest share of wrong steps: episodes {', '.join(named)}{cut}"
 
 
 def _wrong(task: Task, selection: Selection, called: Called) -> Iterator[str]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,7 @@ from didact.bec.classes import EquivalenceClass, most_actions
 from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Row
 from didact.errors import Unsupported
+from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.stages import stage
 from didact.teaching.covers.candidates import Candidates
@@ -186,3 +187,50 @@ def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Fo
 def _support(verdict: Inside, given: Sequence[int]) -> set[int]:
     """The rows of a certificate."""
     return {given[i] for i in verdict.multipliers.indices}
+
+
+def demand_of(
+    bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
+) -> Callable[[Sequence[int], int], bool]:
+    """Whether a part of the demonstrations, by number, excludes every wrong reward so often."""
+    require_exact(bec)
+    lines = lines_of(bec, demonstrations)
+    who = who_states(bec, lines)
+    stating = [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
+
+    def holds(kept: Sequence[int], demand: int) -> bool:
+        enough = all(len(each.intersection(kept)) >= demand for each in stating)
+        return enough and thin_direction(bec, [lines[i] for i in kept], demand - 1) is None
+
+    return holds
+
+
+def require_exact(bec: EquivalenceClass) -> None:
+    """Refuse a class of floats."""
+    if bec.rows.exact is None:
+        raise Unsupported(
+            "forged demonstrations are counted exactly; give the class of arithmetic='exact'"
+        )
+
+
+def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
+    """The pairs of each demonstration in the common numbering."""
+    width = most_actions(bec.members)
+    return [
+        [(bec.members[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
+    ]
+
+
+def who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[int, frozenset[int]]:
+    """For each row the demonstrations that state it."""
+    width, rows = most_actions(bec.members), bec.rows
+    by_pair: dict[int, set[int]] = {}
+    for number, line in enumerate(lines):
+        for pair in line:
+            by_pair.setdefault(pair, set()).add(number)
+    found: dict[int, set[int]] = {row: set() for row in range(rows.n_rows)}
+    pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
+    for pair, row in zip(pairs, rows.number.tolist(), strict=True):
+        if row >= 0:
+            found[row] |= by_pair.get(pair, set())
+    return {row: frozenset(each) for row, each in found.items()}
