@@ -76,6 +76,16 @@ def test_numbers_of_numpy_are_numbers_in_a_layout() -> None:
     assert all(type(value) in (str, int, tuple) for value in (task.layout or {}).values())
 
 
+ROOM: dict[str, Any] = {"kind": "room", "rows": 1, "columns": 2, "cells": [0, 0]}
+TAXI = {**ROOM, "kind": "taxi", "things": [[], [["riding", 0]]], "signs": [["R", 0], ["wall", 0]]}
+
+
+def test_states_of_a_taxi_share_cells() -> None:
+    layout = Task(two_cells(), [1, 1], layout=TAXI).layout or {}
+    assert (layout["cells"], layout["things"]) == ((0, 0), ((), (("riding", 0),)))
+    assert layout["signs"] == (("R", 0), ("wall", 0))
+
+
 BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "weights short": ({"weights": [1]}, "weights", "(1,)"),
     "weights long": ({"weights": [1, 2, 3]}, "weights", "(3,)"),
@@ -117,6 +127,19 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "cells negative": ({"layout": {**GRID, "cells": [0, -1]}}, "layout.cells[1]", "-1"),
     "cells bool": ({"layout": {**GRID, "cells": [False, 1]}}, "layout.cells[0]", "False"),
     "cells nested": ({"layout": {**GRID, "cells": [[0], 1]}}, "layout.cells[0]", "[0]"),
+    "room without cells": ({"layout": {**TAXI, "cells": None}}, "layout.cells", "None"),
+    "room without things": ({"layout": ROOM}, "layout.things", "None"),
+    "things of another kind": (
+        {"layout": {**TAXI, "kind": "room"}},
+        "layout.things[1][0]",
+        "riding",
+    ),
+    "things outside": ({"layout": {**TAXI, "things": [[], [["riding", 2]]]}}, "things[1][0]", "2"),
+    "things nested": ({"layout": {**TAXI, "things": [[], [[[], 0]]]}}, "things[1][0]", "[[], 0]"),
+    "things number": ({"layout": {**TAXI, "things": [[], 7]}}, "layout.things[1]", "7"),
+    "signs long": ({"layout": {**TAXI, "signs": [["x" * 9, 0]]}}, "layout.signs[0]", "xxxxxxxxx"),
+    "signs text": ({"layout": {**TAXI, "signs": "R0"}}, "layout.signs", "'R0'"),
+    "grid with things": ({"layout": {**GRID, "things": []}}, "layout has no entry", "'things'"),
     "cells shared": ({"layout": {**GRID, "cells": [1, 1]}}, "layout.cells", "share"),
 }
 

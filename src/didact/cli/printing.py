@@ -276,16 +276,17 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
 
 def play(task: Any, demonstrations: Any) -> None:
     """Show the first demonstrations step by step, where a person watches a terminal."""
-    if not _out().isatty() or task.layout is None:
+    if not _out().isatty():
         return
     import time
 
     from rich.live import Live
 
+    from didact.mdp.task import is_grid
     from didact.report.terminal.worlds import frames
 
     console = _console()
-    moving = [d for d in demonstrations if len(d) > 1][:3]
+    moving = [d for d in demonstrations if len(d) > 1][: 3 if is_grid(task) else 0]
     for demonstration in moving:
         with Live(console=console, transient=True, auto_refresh=False) as live:
             for frame in frames(task, demonstration, console.width):

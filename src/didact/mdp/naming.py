@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from didact.inputs import shown_name
 from didact.mdp.model import MDP
-from didact.mdp.task import POINTING, Task, action_directions, as_mdp, cell_of
+from didact.mdp.task import POINTING, Task, action_directions, as_mdp, cell_of, is_grid
 
 LONGEST_STATE = 90
 """Signs of a state's name that are shown."""
@@ -27,7 +27,7 @@ def state_words(where: MDP | Task, state: int, longest: int = LONGEST_STATE) -> 
     name = as_mdp(where).state_name(state)
     if not name.removesuffix(ENDED).isdecimal():
         return shown_name(name, longest)
-    if isinstance(where, MDP) or where.layout is None:
+    if isinstance(where, MDP) or not is_grid(where):
         return f"state {name}"
     row, column = cell_of(where, state)
     return cell_words(row, column)
@@ -50,7 +50,7 @@ def action_words(where: MDP | Task, action: int) -> str:
     name = mdp.action_name(action)
     if not name.isdecimal():
         return shown_name(name)
-    on_grid = isinstance(where, Task) and where.layout is not None
+    on_grid = isinstance(where, Task) and is_grid(where)
     direction = action_directions(mdp)[action] if on_grid else None
     return f"action {name}" if direction is None else POINTING[direction]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -142,15 +142,38 @@ def _restored(
     return Task(mdp, weights, name=name, layout=layout, observations=observations)
 
 
+CARRIED = "carried "
+DOORS = ("open", "closed", "locked")
+_COLOURED = [
+    f"{what} {colour}"
+    for what in ("key", "ball", "box", *DOORS)
+    for colour in ("red", "green", "blue", "purple", "yellow", "grey")
+]
+THINGS = {
+    "grid": frozenset[str](),
+    "taxi": frozenset({"waiting", "riding", "destination"}),
+    "room": frozenset(
+        {
+            *("facing 0", "facing 90", "facing 180", "facing 270"),
+            *_COLOURED,
+            *(CARRIED + thing for thing in _COLOURED),
+        }
+    ),
+}
+"""The kinds of layouts, and what may lie in a cell; angles go clockwise from east."""
+
+
 def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
     if layout is None:
         return None
-    if not isinstance(layout, Mapping) or layout.get("kind") != "grid":
+    kind = layout.get("kind") if isinstance(layout, Mapping) else None
+    if not isinstance(kind, str) or kind not in THINGS:
         raise InvalidModel(
             "layout must be null or an object with kind 'grid', rows and columns; "
             f"it is {shown(layout)}"
         )
-    unknown = set(layout) - {"kind", "rows", "columns", "cells"}
+    known = {"kind", "rows", "columns", "cells", *(() if kind == "grid" else ("things", "signs"))}
+    unknown = set(layout) - known
     if unknown:
         raise InvalidModel(f"layout has no entry {shown(min(unknown, key=str))}; remove it")
     rows, columns = (
@@ -161,24 +184,62 @@ def _as_layout(layout: Any, n_states: int) -> Mapping[str, Any] | None:
         raise InvalidModel(
             f"layout must have at most {MAX_ROWS} cells; it has {shown(rows)} * {shown(columns)}"
         )
-    cells = layout.get("cells")
-    if cells is None:
+    found: dict[str, Any] = {"kind": kind, "rows": rows, "columns": columns}
+    if kind == "grid" and layout.get("cells") is None:
         if rows * columns != n_states:
             raise InvalidModel(
                 f"layout has {rows} * {columns} cells for {n_states} states; "
                 "name the cell of each state in layout.cells"
             )
-        return MappingProxyType({"kind": "grid", "rows": rows, "columns": columns})
-    if not isinstance(cells, list | tuple) or len(cells) != n_states:
-        raise InvalidModel(
-            f"layout.cells must list a cell for each of the {n_states} states; it is {shown(cells)}"
-        )
-    numbered = tuple(
-        require_index(cell, rows * columns, f"layout.cells[{i}]") for i, cell in enumerate(cells)
+        return MappingProxyType(found)
+    found["cells"] = tuple(
+        require_index(cell, rows * columns, f"layout.cells[{i}]")
+        for i, cell in enumerate(_each_state(layout, "cells", "a cell", n_states))
     )
-    if len(set(numbered)) != n_states:
-        raise InvalidModel("layout.cells must differ: two states cannot share a cell")
-    return MappingProxyType({"kind": "grid", "rows": rows, "columns": columns, "cells": numbered})
+    if kind == "grid":
+        if len(set(found["cells"])) != n_states:
+            raise InvalidModel("layout.cells must differ: two states cannot share a cell")
+        return MappingProxyType(found)
+    found["things"] = tuple(
+        _named_cells(each, f"layout.things[{i}]", rows * columns, THINGS[kind])
+        for i, each in enumerate(_each_state(layout, "things", "what is where", n_states))
+    )
+    found["signs"] = _named_cells(layout.get("signs", ()), "layout.signs", rows * columns)
+    return MappingProxyType(found)
+
+
+def _each_state(layout: Mapping[str, Any], name: str, what: str, n_states: int) -> Sequence[Any]:
+    given = layout.get(name)
+    if not isinstance(given, list | tuple) or len(given) != n_states:
+        raise InvalidModel(
+            f"layout.{name} must list {what} for each of the {n_states} states; it is "
+            f"{shown(given)}"
+        )
+    return given
+
+
+def _named_cells(
+    given: Any, place: str, n_cells: int, names: Container[str] | None = None
+) -> tuple[tuple[str, int], ...]:
+    """[name, cell] pairs; names: what there is, by default any short text."""
+    if not isinstance(given, list | tuple):
+        raise InvalidModel(f"{place} must list [name, cell] pairs; it is {shown(given)}")
+    found = []
+    for i, pair in enumerate(given):
+        name, cell = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+        fits = isinstance(name, str) and (len(name) < 9 if names is None else name in names)
+        if not fits:
+            raise InvalidModel(
+                f"{place}[{i}] must be [name, cell] with a name that a picture has; "
+                f"it is {shown(pair)}"
+            )
+        found.append((str(name), require_index(cell, n_cells, f"{place}[{i}]")))
+    return tuple(found)
+
+
+def is_grid(task: Task) -> bool:
+    """Whether each state has a grid cell of its own."""
+    return task.layout is not None and task.layout["kind"] == "grid"
 
 
 ARROW_OF = {
@@ -206,7 +267,7 @@ def states_by_cell(task: Task) -> NDArray[np.int64]:
 
 
 def cell_of(task: Task, state: int) -> tuple[int, int]:
-    """Row and column of a state on the grid, from 0."""
+    """Row and column of a state in its layout, from 0."""
     assert task.layout is not None
     cells = task.layout.get("cells")
     return divmod(state if cells is None else int(cells[state]), int(task.layout["columns"]))

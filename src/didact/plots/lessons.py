@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import counted, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
 from didact.mdp.naming import action_words
+from didact.mdp.task import cell_of, is_grid
 from didact.plots.drawing import SMALL, SOFT, axes_of, colour, count_axis, without_box
 from didact.plots.worlds import world
 from didact.teaching import Lesson, Selection
@@ -28,7 +28,7 @@ def lesson(
 ) -> Axes:
     """A lesson's demonstrations, numbered in their order, on the world of its task.
 
-    Where states are named by their cells, as those of Taxi are, the way over the map; where the
+    Where states share cells, as those of Taxi do, the way over the map; where the
     world is no grid at all, a row of steps for each demonstration, coloured by action.
 
     found: of `didact.teach`, or from a file.
@@ -42,31 +42,18 @@ def lesson(
         task = found.bec.task
     shown = found.demonstrations
     if task.layout is None:
-        cells = _cells_by_name(task.mdp)
-        if cells is None:
-            drawn = steps(task.mdp, shown, ax, **style)
-        else:
-            drawn = _walks(task.mdp, shown, cells, ax)
+        drawn = steps(task.mdp, shown, ax, **style)
+    elif not is_grid(task):
+        drawn = _walks(task, shown, ax)
     else:
         drawn = world(task, ax, shown=[list(demonstration) for demonstration in shown], **style)
     drawn.set_title(f"{task.name}\n{len(shown)} shown, {found.status}")
     return drawn
 
 
-CELL_NAME = re.compile(r"row (\d{1,3}), column (\d{1,3})\b")
-
-
-def _cells_by_name(mdp: MDP) -> list[tuple[int, int]] | None:
-    """Row and column of each state, counted from 0; None where a name does not say them."""
-    found = [CELL_NAME.match(name) for name in mdp.state_names or ()]
-    cells = [(int(match[1]) - 1, int(match[2]) - 1) for match in found if match]
-    return cells if cells and len(cells) == mdp.n_states else None
-
-
-def _walks(
-    mdp: MDP, shown: tuple[Demonstration, ...], cells: list[tuple[int, int]], ax: Axes | None
-) -> Axes:
-    """The ways of demonstrations over a map of named cells; other actions than moves are named."""
+def _walks(task: Task, shown: tuple[Demonstration, ...], ax: Axes | None) -> Axes:
+    """The ways of demonstrations over a map; other actions than moves are named."""
+    cells = [cell_of(task, state) for state in range(task.mdp.n_states)]
     rows, columns = (1 + max(cell[axis] for cell in cells) for axis in (0, 1))
     drawn = axes_of(ax, max(3.2, 0.6 * columns), max(2.0, 0.6 * rows) + 0.6)
     drawn.set_aspect("equal")
@@ -93,7 +80,7 @@ def _walks(
                 arrow = {"arrowstyle": "->", "color": colour(number), "linewidth": 1.5}
                 drawn.annotate("", middle, (x, y), arrowprops=arrow)
             else:
-                words = action_words(mdp, action)
+                words = action_words(task, action)
                 drawn.annotate(words, (x, y), (x, y + 0.32), ha="center", fontsize=SMALL)
     return drawn
 
@@ -191,7 +178,7 @@ def family(
         corner = (column / columns, 1 - (row + 1) / rows)
         inset = drawn.inset_axes((*corner, *share))
         own = [d for d in found.demonstrations if d.member == member]
-        if members[member].layout is None:
+        if not is_grid(members[member]):
             steps(members[member].mdp, tuple(own), inset, **style)
         else:
             world(members[member], inset, shown=[list(d) for d in own], **style)

@@ -18,6 +18,7 @@ from didact.mdp.task import (
     action_directions,
     active_feature,
     feature_letters,
+    is_grid,
     marked_starts,
     states_by_cell,
 )
@@ -244,8 +245,9 @@ def world(
     legend: whether the features are named below.
     style: of the policy's arrows, as Matplotlib's quiver takes it.
     """
-    if task.layout is None:
+    if not is_grid(task):
         return _rewards(task, ax, **style)
+    assert task.layout is not None
     n_rows, n_columns = int(task.layout["rows"]), int(task.layout["columns"])
     grid = Grid(axes_of(ax, *_size_of(n_rows, n_columns)), task)
     grid.draw_cells()
@@ -271,7 +273,7 @@ def plan(found: Plan, ax: Axes | None = None, *, task: Task | None = None, **sty
     task: whose plan it is.
     style: of the arrows, or of the image of values.
     """
-    if task is not None and task.layout is not None:
+    if task is not None and is_grid(task):
         return world(task, ax, policy=found, **style)
     drawn = _table(found.action_values, ax, "value", **style)
     states, actions = found.optimal.nonzero()

@@ -18,6 +18,7 @@ from didact.inputs import whole_number
 from didact.mdp import Family, Task
 from didact.mdp.model import deciding_states, idle_states
 from didact.mdp.naming import ENDED, action_words
+from didact.mdp.task import is_grid
 from didact.planning import Plan, solve
 from didact.report.page.neutral import neutral_world
 from didact.report.page.scene import WIDEST_CELL, Picture, Scene, scene_of, stub, view_of
@@ -89,7 +90,7 @@ def _first(task: Task) -> int:
 
 def _situations(task: Task) -> list[Situation]:
     """What the name of each state says besides its cell."""
-    if task.layout is not None or task.mdp.state_names is None:
+    if is_grid(task) or task.mdp.state_names is None:
         return [()] * task.mdp.n_states
     rest = [CELL.sub("", name.removesuffix(ENDED), count=1) for name in task.mdp.state_names]
     parts = [tuple(filter(None, text.split("; "))) for text in rest]
@@ -108,7 +109,7 @@ def _places(task: Task, scene: Scene, situations: Sequence[Situation]) -> list[l
     """For each state its cell and its situation; an empty list where it never comes up or ends."""
     idle = idle_states(task.mdp)
     ended = task.mdp.terminal
-    apart = task.layout is not None
+    apart = is_grid(task)
     found: list[list[Any]] = []
     for state, situation in enumerate(situations):
         if idle[state] or (ended[state] and not apart):

@@ -20,6 +20,7 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import family_document, task_document
+from didact.mdp.task import is_grid
 from didact.planning import rollout, solve
 from didact.report.page.facts import Facts, gather
 from didact.report.page.family import family_page, frontier_page
@@ -229,7 +230,7 @@ def _believer(task: Task, witness: Sequence[Fraction] | None) -> dict[str, Any] 
 
 def _believed(task: Task, plan: Any, state: int) -> str | None:
     """What a believer would do, drawn where it goes wrong first; None without a picture."""
-    if task.layout is not None:
+    if is_grid(task):
         return task_drawn(task, plan)[0]
     from didact.studio.boards import situation_picture
 
@@ -343,7 +344,7 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
         page = lesson_page(subject, lesson, bec=bec, verified=verified, command=command)
         whole = task_document(subject)
         picture = None
-        if subject.layout is not None:
+        if is_grid(subject):
             colours = [each.colour for each in _painted(question)]
             picture = task_picture(subject, bec.plan, colours=colours)
     return {

@@ -36,7 +36,7 @@ from didact.mdp.files import (
     task_or_family_from_document,
     write_number,
 )
-from didact.mdp.task import active_feature, cell_of
+from didact.mdp.task import active_feature, cell_of, is_grid, states_by_cell
 from didact.numerics.exact import read_number
 from didact.planning import solve
 from didact.report.page.neutral import neutral_world
@@ -226,10 +226,10 @@ def _cells(document: dict[str, Any], place: str, letters: str) -> tuple[int, ...
 
 def painting_of(task: Task) -> Painting | None:
     """The painting of a task that is a plain grid world; None where no painting means the same."""
-    if task.layout is None or not _is_paintable(task):
+    if not is_grid(task) or not _is_paintable(task):
         return None
-    mdp, layout = task.mdp, task.layout
-    n_rows, n_columns = int(layout["rows"]), int(layout["columns"])
+    mdp = task.mdp
+    n_rows, n_columns = states_by_cell(task).shape
     places = [cell_of(task, state) for state in range(mdp.n_states)]
     cells = [row * n_columns + column for row, column in places]
     letters = np.full(n_rows * n_columns, WALL)

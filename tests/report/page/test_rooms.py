@@ -5,8 +5,10 @@ from functools import cache
 import gymnasium
 import pytest
 
+import didact
 from didact import teach
 from didact.report.page.rooms import room_scene
+from didact.report.page.scene import scene_of
 from tests.report.drawn import WORLDS, hostile
 
 minigrid = pytest.importorskip("minigrid")
@@ -95,4 +97,32 @@ def test_a_carried_key_goes_with_the_agent_and_the_door_opens():
 
 @pytest.mark.parametrize("name", ["taxi", "lake", "garnet", "hostile"])
 def test_other_worlds_are_no_rooms(name):
-    assert room_scene(WORLDS[name]() if name != "hostile" else hostile()) is None
+    scene = scene_of(WORLDS[name]() if name != "hostile" else hostile())
+    assert scene is None or scene.kind != "room"
+
+
+def test_pictures_do_not_depend_on_what_states_are_called():
+    own = didact.from_minigrid(ROOMS[0], state_names=lambda key: f"at {key}")
+    drawn, other = (scene_of(each, None) for each in (own, task_of(ROOMS[0])))
+    assert [drawn.in_words(s) for s in range(9)] == [other.in_words(s) for s in range(9)]
+    taxi = didact.from_gymnasium("Taxi-v4", state_names=[f"s{i}" for i in range(500)])
+    scene, env = scene_of(taxi), gymnasium.make("Taxi-v4").unwrapped
+    ground = scene.ground([(0, 0, 5, 5)])
+    assert {(name, y // 20, x // 20) for name, x, y in ground.stands} == {
+        ("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3)
+    }  # fmt: skip
+    text = ["".join(sign.decode() for sign in line) for line in env.desc[1:-1]]
+    walls = [(r, c) for r, line in enumerate(text) for c in range(4) if line[2 * c + 2] == "|"]
+    assert ground.bars.count("M") == len(walls)
+    assert all(f"M{20 * (c + 1)} {20 * r}v20" in ground.bars for r, c in walls)
+    waiting = env.encode(2, 3, 1, 0)
+    assert scene.in_words(waiting) == "row 3, column 4, passenger waiting at G, to R"
+    assert scene.in_words(env.encode(2, 3, 4, 3)) == "row 3, column 4, passenger in the taxi, to B"
+
+
+def test_a_room_of_a_file_looks_as_before(tmp_path):
+    task = task_of(ROOMS[0])
+    didact.save_task(task, tmp_path / "room.json")
+    again = didact.load_task(tmp_path / "room.json")
+    assert again.layout == task.layout
+    assert scene_of(again).in_words(40) == scene_of(task).in_words(40)

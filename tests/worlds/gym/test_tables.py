@@ -162,7 +162,7 @@ def test_taxi_has_its_reachable_states_its_starts_and_names():
     assert mdp.action_names == ("south", "north", "east", "west", "pickup", "dropoff")
     assert mdp.feature_names == ("reward -10", "reward -1", "reward 20")
     assert task.true_weights.fractions() == [-10, -1, 20]
-    assert task.layout is None
+    assert task.layout["kind"] == "taxi"
 
 
 def test_cliff_walking_ends_at_the_goal_and_nothing_stands_on_the_cliff():

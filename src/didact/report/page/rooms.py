@@ -1,37 +1,28 @@
-"""Gymnasium's Taxi and MiniGrid's rooms as pictures, read from the names of their states.
+"""Gymnasium's Taxi and MiniGrid's rooms as pictures, from the layouts of their tasks.
 
-Of Taxi's map nothing is assumed: its size comes from the taxi's places, its walls from moves that
-stay where they are, and its four stands from where passengers are picked up. The name of a state of
-MiniGrid says where the agent stands and looks, what it carries, and what lies where. The floor is
-every cell that is named; all other cells inside it are walls. Keys, balls and boxes move with their
-states; a door has a drawing for each of its three looks.
+A layout says where the agent and all things are in each state, and of Taxi's map where its stands
+and walls are. The floor of a room is every cell where the agent or a thing can be; all other cells
+inside it are walls. Keys, balls and boxes move with their states; a door has a drawing for each of
+its three looks.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from didact.mdp import MDP, Task
-from didact.mdp.model import idle_states
+from didact.mdp import Task
 from didact.mdp.naming import cell_words
-from didact.mdp.task import action_directions
+from didact.mdp.task import CARRIED, DOORS, action_directions, cell_of
 from didact.planning import Plan
-from didact.planning.ends import END, GOAL, WORSE, ends_alike, kinds_of_ends, only_successor
+from didact.planning.ends import END, GOAL, WORSE, ends_alike, kinds_of_ends
 from didact.report.page.grid import Cells, cell_runs, grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, number
 
-RIDE_NAME = re.compile(
-    r"row (\d{1,3}), column (\d{1,3}); passenger (in taxi|[^;]{1,8}); to ([^;]{1,8}?)(?: \(end\))?"
-)
-OLD_RIDE_NAME = re.compile(RIDE_NAME.pattern.replace("row", "taxi").replace(", column ", ","))
-"""As older files name the states: cells from 0."""
-
-Ride = tuple[int, int, str, str]
-"""Row and column of the taxi, where the passenger is, where the ride goes."""
+Cell = tuple[int, int]
+"""Row and column."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +37,15 @@ class Streets:
 
 @dataclass(frozen=True, eq=False)
 class Town:
-    """Where taxi, passenger and destination are in each state; stands by letter."""
+    """Where taxi, passenger and destination are in each state; stands by cell."""
 
-    mdp: MDP
-    rides: tuple[Ride, ...]
-    stands: dict[str, tuple[int, int]]
+    task: Task
+    things: tuple[dict[str, Cell], ...]
+    stands: dict[Cell, str]
 
-    def cell(self, state: int) -> tuple[int, int]:
+    def cell(self, state: int) -> Cell:
         """The row and column of the taxi."""
-        return self.rides[state][:2]
+        return cell_of(self.task, state)
 
     def taxi(self, state: int) -> Place:
         """The middle of the taxi's cell."""
@@ -62,48 +53,48 @@ class Town:
 
     def rider(self, state: int) -> Place | None:
         """The passenger: beside a stand, or in the taxi."""
-        _, _, where, to = self.rides[state]
-        if self.mdp.terminal[state]:
-            x, y = _middle(*self.stands.get(to, self.cell(state)))
-            return x + 5, y + 5
-        if where == "in taxi":
+        things = self.things[state]
+        if "riding" in things and not self.task.mdp.terminal[state]:
             return self.taxi(state)
-        if where not in self.stands:
-            return None
-        x, y = _middle(*self.stands[where])
-        return x + 5, y + 5
+        cell = things.get("destination" if self.task.mdp.terminal[state] else "waiting")
+        return None if cell is None else _beside(cell, 5, 5)
 
     def flag(self, state: int) -> Place | None:
         """Where the ride goes."""
-        to = self.rides[state][3]
-        if to not in self.stands:
-            return None
-        x, y = _middle(*self.stands[to])
-        return x - 7, y - 3
+        cell = self.things[state].get("destination")
+        return None if cell is None else _beside(cell, -7, -3)
 
     def in_words(self, state: int) -> str:
         """Where taxi and passenger are, for people who do not see the picture."""
-        row, column, where, to = self.rides[state]
-        place = cell_words(row, column)
-        if self.mdp.terminal[state]:
+        things, place = self.things[state], cell_words(*self.cell(state))
+        to, where = (
+            self._stand(things[name]) if name in things else ""
+            for name in ("destination", "waiting")
+        )
+        if self.task.mdp.terminal[state]:
             return f"{place}, passenger brought to {to}"
-        if where == "in taxi":
+        if "riding" in things:
             return f"{place}, passenger in the taxi, to {to}"
         return f"{place}, passenger waiting at {where}, to {to}"
 
+    def _stand(self, cell: Cell) -> str:
+        return self.stands.get(cell, cell_words(*cell))
 
-def taxi_scene(task: Task) -> Scene | None:
-    """The scene, or None where the states are not named as Taxi's are."""
-    mdp = task.mdp
-    rides = _rides(mdp)
-    if rides is None:
-        return None
-    town = Town(mdp, rides, _stands(mdp, rides))
-    walls = _walls(mdp, rides)
+
+def taxi_scene(task: Task) -> Scene:
+    """The scene of a task with Taxi's layout."""
+    assert task.layout is not None
+    columns = int(task.layout["columns"])
+    things = tuple(
+        {name: divmod(cell, columns) for name, cell in each} for each in task.layout["things"]
+    )
+    signs = [(name, divmod(cell, columns)) for name, cell in task.layout["signs"]]
+    walls = [cell for name, cell in signs if name == "wall"]
+    town = Town(task, things, {cell: name for name, cell in signs if name != "wall"})
     return Scene(
         kind="taxi",
-        rows=1 + max(ride[0] for ride in rides),
-        columns=1 + max(ride[1] for ride in rides),
+        rows=int(task.layout["rows"]),
+        columns=columns,
         ground=lambda boxes: _streets(boxes, town.stands, walls),
         cell=town.cell,
         in_words=town.in_words,
@@ -112,56 +103,20 @@ def taxi_scene(task: Task) -> Scene | None:
             Token("agent", "car", town.taxi),
             Token("rider", "rider", town.rider),
         ),
-        arrows=action_directions(mdp),
+        arrows=action_directions(task.mdp),
     )
-
-
-def _rides(mdp: MDP) -> tuple[Ride, ...] | None:
-    """What the name of every state says, or None where one is not Taxi's."""
-    if mdp.state_names is None or mdp.action_names is None or "pickup" not in mdp.action_names:
-        return None
-    for pattern, first in ((RIDE_NAME, 1), (OLD_RIDE_NAME, 0)):
-        matches = [pattern.fullmatch(name) for name in mdp.state_names]
-        found = [(int(m[1]) - first, int(m[2]) - first, m[3], m[4]) for m in matches if m]
-        if len(found) == len(matches):
-            return tuple(found)
-    return None
 
 
 def _middle(row: int, column: int) -> Place:
     return (column + 0.5) * CELL, (row + 0.5) * CELL
 
 
-def _stands(mdp: MDP, rides: Sequence[Ride]) -> dict[str, tuple[int, int]]:
-    """Where passengers are picked up, by the letter of the place."""
-    assert mdp.action_names is not None
-    pickup = mdp.action_names.index("pickup")
-    found: dict[str, tuple[int, int]] = {}
-    for state, (row, column, where, _) in enumerate(rides):
-        after = only_successor(mdp, state, pickup)
-        if after is not None and where != "in taxi" and rides[after][2] == "in taxi":
-            found[where] = (row, column)
-    return found
+def _beside(cell: Cell, right: float, down: float) -> Place:
+    x, y = _middle(*cell)
+    return x + right, y + down
 
 
-def _walls(mdp: MDP, rides: Sequence[Ride]) -> list[tuple[int, int]]:
-    """Cells (row, column) with a wall on their right side, inside the map."""
-    assert mdp.action_names is not None
-    if "east" not in mdp.action_names:
-        return []
-    east = mdp.action_names.index("east")
-    last, idle = max(ride[1] for ride in rides), idle_states(mdp)
-    found = {
-        (row, column)
-        for state, (row, column, _, _) in enumerate(rides)
-        if column < last and not idle[state] and only_successor(mdp, state, east) == state
-    }
-    return sorted(found)
-
-
-def _streets(
-    boxes: Sequence[Box], stands: dict[str, tuple[int, int]], walls: list[tuple[int, int]]
-) -> Streets:
+def _streets(boxes: Sequence[Box], stands: dict[Cell, str], walls: Sequence[Cell]) -> Streets:
     bars = "".join(
         f"M{number((column + 1) * CELL)} {number(row * CELL)}v{number(CELL)}"
         for row, column in walls
@@ -173,48 +128,39 @@ def _streets(
         ),
         lines=grid_lines(boxes),
         stands=tuple(
-            (letter, column * CELL, row * CELL) for letter, (row, column) in sorted(stands.items())
+            (letter, column * CELL, row * CELL)
+            for letter, (row, column) in sorted((letter, cell) for cell, letter in stands.items())
         ),
         bars=bars,
     )
 
 
-CELL_NAME = r"row (\d{1,3}), column (\d{1,3})"
-NAME = re.compile(rf"{CELL_NAME}, looking (east|south|west|north)((?:; [^;]{{1,60}})*)")
-THING = re.compile(rf"(\w+) (key|ball|box|door)(?:, (open|closed|locked))? at {CELL_NAME}")
-OLD_AGENT = re.compile(r"^(\d{1,3}),(\d{1,3}) (?=east|south|west|north)")
-OLD_THING = re.compile(r" at (\d{1,3}),(\d{1,3})(?=;|$)")
-"""Cells as older files name them: column and row."""
-CARRIED = re.compile(r"carrying (\w+) (key|ball|box)")
-TURN = {"east": 0, "south": 90, "west": 180, "north": 270}
-COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
+LOOKS = {0: "east", 90: "south", 180: "west", 270: "north"}
 MOST_THINGS = 24
 STRENGTH = {END: 0, WORSE: 1, GOAL: 2}
 """Which sign a cell gets where its states are ends of several kinds: the last."""
 
-Cell = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class Moment:
-    """What a name says: the agent's cell (row, column) and look, what it carries, things by cell.
+    """Where the agent stands, the angle it looks at, what it carries, and things by cell.
 
     A thing is its drawing and its colour, as 'key yellow' or 'locked red'.
     """
 
     cell: Cell
-    looks: str
+    looks: int
     carried: str | None
     things: tuple[tuple[str, Cell], ...]
 
 
 def room_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene | None:
-    """The scene, or None where the states are not named as MiniGrid's are.
+    """The scene of a task with a room's layout; None where it has too many kinds of things.
 
     neutral: all ends look alike, whatever they pay.
     """
-    moments = _moments(task.mdp)
-    if moments is None:
+    moments = [_moment(task, state) for state in range(task.mdp.n_states)]
+    if len({drawing for moment in moments for drawing, _ in moment.things}) > MOST_THINGS:
         return None
     used = {moment.cell for moment in moments}
     used |= {cell for moment in moments for _, cell in moment.things}
@@ -246,33 +192,17 @@ def room_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -
     )
 
 
-def _moments(mdp: MDP) -> tuple[Moment, ...] | None:
-    """What the name of every state says, or None where one is not MiniGrid's."""
-    actions = mdp.action_names
-    if mdp.state_names is None or actions is None or not {"forward", "toggle"} <= {*actions}:
-        return None
-    found = [_moment(name.removesuffix(" (end)")) for name in mdp.state_names]
-    known = [moment for moment in found if moment is not None]
-    kinds = {drawing for moment in known for drawing, _ in moment.things}
-    return tuple(known) if len(known) == len(found) and len(kinds) <= MOST_THINGS else None
-
-
-def _moment(name: str) -> Moment | None:
-    name = OLD_AGENT.sub(r"row \2, column \1, looking ", name)
-    match = NAME.fullmatch(OLD_THING.sub(r" at row \2, column \1", name))
-    if match is None:
-        return None
-    carried, things = None, []
-    for part in match[4].split("; ")[1:]:
-        held, thing = CARRIED.fullmatch(part), THING.fullmatch(part)
-        if held and held[1] in COLOURS:
-            carried = f"{held[2]} {held[1]}"
-        elif thing and thing[1] in COLOURS:
-            drawing = f"{thing[3] or thing[2]} {thing[1]}"
-            things.append((drawing, (int(thing[4]), int(thing[5]))))
+def _moment(task: Task, state: int) -> Moment:
+    assert task.layout is not None
+    looks, carried, things = 0, None, []
+    for name, cell in task.layout["things"][state]:
+        if name.startswith("facing "):
+            looks = int(name.removeprefix("facing "))
+        elif name.startswith(CARRIED):
+            carried = name.removeprefix(CARRIED)
         else:
-            return None
-    return Moment((int(match[1]), int(match[2])), match[3], carried, tuple(things))
+            things.append((name, divmod(cell, int(task.layout["columns"]))))
+    return Moment(cell_of(task, state), looks, carried, tuple(things))
 
 
 def _tokens(moments: Sequence[Moment], corner: Cell) -> list[Token]:
@@ -288,16 +218,16 @@ def _tokens(moments: Sequence[Moment], corner: Cell) -> list[Token]:
         for nth in range(n):
             place = _place_of(moments, corner, drawing, nth)
             tokens.append(Token(f"thing{len(tokens)}", drawing, place))
-    for looks, angle in TURN.items():
-        tokens.append(Token(looks, f"facing {angle}", _agent(moments, corner, looks)))
+    for angle, looks in LOOKS.items():
+        tokens.append(Token(looks, f"facing {angle}", _agent(moments, corner, angle)))
     return tokens
 
 
 def _is_door(drawing: str) -> bool:
-    return drawing.split(" ")[0] in ("open", "closed", "locked")
+    return drawing.split(" ")[0] in DOORS
 
 
-def _agent(moments: Sequence[Moment], corner: Cell, looks: str) -> Callable[[int], Place | None]:
+def _agent(moments: Sequence[Moment], corner: Cell, looks: int) -> Callable[[int], Place | None]:
     def place(state: int) -> Place | None:
         moment = moments[state]
         return _centre(moment.cell, corner) if moment.looks == looks else None
@@ -328,7 +258,7 @@ def _centre(cell: Cell, corner: Cell) -> Place:
 
 
 def _in_words(moment: Moment, cell: Cell, ends: bool) -> str:
-    parts = [f"{cell_words(*cell)}, looking {moment.looks}"]
+    parts = [f"{cell_words(*cell)}, looking {LOOKS[moment.looks]}"]
     if moment.carried is not None:
         kind, colour = moment.carried.split(" ")
         parts.append(f"carrying the {colour} {kind}")

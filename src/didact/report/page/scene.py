@@ -1,9 +1,8 @@
 """A world as a picture: the ground that does not move, drawn once, and where things are on it.
 
-A scene knows the place of every state. Grids come from the task's layout; Taxi and MiniGrid's rooms
-are read from the names of their states. Worlds without either have no scene and are shown as a
-strip of boxes. Numbers, frames and arrows are written as templates need them: few signs, and a name
-for the ear.
+A scene knows the place of every state by the task's layout. Worlds without one have no scene and
+are shown as a strip of boxes. Numbers, frames and arrows are written as templates need them: few
+signs, and a name for the ear.
 """
 
 from __future__ import annotations
@@ -181,9 +180,12 @@ def scene_of(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> 
     from didact.report.page.grid import grid_scene
     from didact.report.page.rooms import room_scene, taxi_scene
 
-    if task.layout is not None:
+    kind = None if task.layout is None else task.layout["kind"]
+    if kind == "grid":
         return grid_scene(task, plan, neutral=neutral)
-    return taxi_scene(task) or room_scene(task, plan, neutral=neutral)
+    if kind == "taxi":
+        return taxi_scene(task)
+    return room_scene(task, plan, neutral=neutral) if kind == "room" else None
 
 
 def state_in_words(mdp: MDP, state: int, scene: Scene | None) -> str:

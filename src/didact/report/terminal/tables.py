@@ -24,7 +24,7 @@ from didact.learners import Belief
 from didact.learners.risk import Fit
 from didact.mdp import MDP, Task
 from didact.mdp.naming import state_words
-from didact.mdp.task import active_feature, cell_of, feature_letters
+from didact.mdp.task import active_feature, cell_of, feature_letters, is_grid
 from didact.planning import Evaluation
 from didact.report.terminal import wrapped_lines
 from didact.report.terminal.worlds import (
@@ -280,7 +280,7 @@ def draw_question(
     task: Task, situation: Situation, state: int, path: Sequence[tuple[int, int]], width: int
 ) -> list[RenderableType]:
     """The world with what is known so far, `?` where it is asked, and the steps taken so far."""
-    arrows = None if task.layout is None else action_arrows(task.mdp)
+    arrows = action_arrows(task.mdp) if is_grid(task) else None
     if arrows is None:
         return [indented(line) for line in _in_words(task, state)]
     taken = known_actions(situation)

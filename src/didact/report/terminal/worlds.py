@@ -25,6 +25,7 @@ from didact.mdp.task import (
     active_feature,
     cell_of,
     feature_letters,
+    is_grid,
     marked_starts,
     states_by_cell,
 )
@@ -60,7 +61,7 @@ COLOURS = (
 
 def draw_task(task: Task, plan: Plan, *, width: int = 80, details: bool = False) -> RenderableType:
     """The world with its optimal actions, a legend, and how the plan was found."""
-    arrows = None if task.layout is None else action_arrows(task.mdp)
+    arrows = action_arrows(task.mdp) if is_grid(task) else None
     if arrows is None:
         picture = _table(task, plan, width, MAX_ALL if details else MAX_STATES)
     else:
@@ -235,7 +236,7 @@ def _rewards(task: Task, *, is_grid: bool, width: int) -> list[Text]:
 
 def letter_legend(task: Task, width: int) -> list[RenderableType]:
     """What the letters of a drawn grid mean, with their weights; nothing where there are none."""
-    if task.layout is None or action_arrows(task.mdp) is None or task.mdp.has_action_features:
+    if not is_grid(task) or action_arrows(task.mdp) is None or task.mdp.has_action_features:
         return []
     return list(_rewards(task, is_grid=True, width=width))
 
@@ -258,7 +259,7 @@ def _key(task: Task, *, is_grid: bool) -> str:
     parts = ["arrows: all optimal actions" if is_grid else "all optimal actions are listed"]
     if ends:
         parts.append("◎ ends")
-    if is_grid and task.layout is not None and (states_by_cell(task) < 0).any():
+    if is_grid and (states_by_cell(task) < 0).any():
         parts.append("█ is no state")
     if not starts[deciding_states(mdp)].all():
         parts.append(f"• {counted(int(starts.sum()), 'start')}")
@@ -285,7 +286,7 @@ def draw_lesson(
     task: Task, lesson: Lesson, verified: str | None, *, width: int = 80, details: bool = False
 ) -> RenderableType:
     """Verdict, all demonstrations on one picture, and what `describe_lesson` says."""
-    arrows = None if task.layout is None else action_arrows(task.mdp)
+    arrows = action_arrows(task.mdp) if is_grid(task) else None
     drawn = arrows is not None and bool(lesson.demonstrations)
     said = describe_lesson(task, lesson, verified, drawn=drawn)
     first, *rest = said.following(details=details)

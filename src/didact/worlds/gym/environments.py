@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.inputs import FAILURES, nearest_spelling, reason_of, shown
 from didact.mdp import Transitions
@@ -78,13 +80,13 @@ def event_words(task_name: str, feature: str) -> tuple[str, str] | None:
 
 @dataclass(frozen=True)
 class Notes:
-    """What is known of an environment besides its table; `sides` are those of a grid, if it is."""
+    """What is known of an environment besides its table; `layout` is that of its own states."""
 
     name: str
     n_states: int
     action_names: tuple[str, ...]
     state_names: tuple[str, ...]
-    sides: tuple[int, int] | None
+    layout: Mapping[str, Any] | None
     first_action: int = 0
 
     @property
@@ -98,10 +100,13 @@ class Notes:
         return [*self.state_names, *(f"{self.state_names[state]} (end)" for state, _ in copies)]
 
     def layout_of(self, nodes: Sequence[Node | None]) -> dict[str, Any] | None:
-        """The grid to draw the states on; None when it is no grid or two share a cell."""
-        if self.sides is None or len(nodes) > self.n_states:
+        """Where the states lie; None where that is not known or two share the cell of a grid."""
+        if self.layout is None or (self.layout["kind"] == "grid" and len(nodes) > self.n_states):
             return None
-        return {"kind": "grid", "rows": self.sides[0], "columns": self.sides[1]}
+        copies = [node[0] for node in nodes[self.n_states :] if node is not None]
+        lists = {key: self.layout[key] for key in ("cells", "things") if key in self.layout}
+        ended = {key: [*each, *(each[state] for state in copies)] for key, each in lists.items()}
+        return {**self.layout, **ended}
 
 
 def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
@@ -237,7 +242,7 @@ def describe(env: Any) -> Notes:
         n_states=n_states,
         action_names=names,
         state_names=tuple(_taxi_name(env, s) if in_words else str(s) for s in range(n_states)),
-        sides=_sides(env, kind, n_states),
+        layout=_taxi_layout(env, n_states) if in_words else _grid_layout(env, kind, n_states),
         first_action=first,
     )
 
@@ -257,19 +262,46 @@ def name_of(env: Any) -> str:
     return str(getattr(getattr(env, "spec", None), "id", None) or type(env).__name__)
 
 
-def _sides(env: Any, kind: str, n_states: int) -> tuple[int, int] | None:
+def _grid_layout(env: Any, kind: str, n_states: int) -> dict[str, Any] | None:
     if kind == "FrozenLakeEnv":
         sides = int(env.nrow), int(env.ncol)
     elif kind == "CliffWalkingEnv":
         sides = int(env.shape[0]), int(env.shape[1])
     else:
         return None
-    return sides if sides[0] * sides[1] == n_states else None
+    fits = sides[0] * sides[1] == n_states
+    return {"kind": "grid", "rows": sides[0], "columns": sides[1]} if fits else None
+
+
+def _taxi_layout(env: Any, n_states: int) -> dict[str, Any]:
+    """Taxi's map with its stands and its walls; where taxi, passenger and destination are."""
+    rows, columns = env.desc.shape[0] - 2, env.desc.shape[1] // 2
+    stands = [row * columns + column for row, column in env.locs]
+    cells, things = [], []
+    for state in range(n_states):
+        row, column, passenger, destination = (int(part) for part in env.decode(state))
+        cells.append(row * columns + column)
+        waits = passenger < len(stands)
+        rider = ["waiting", stands[passenger]] if waits else ["riding", cells[-1]]
+        things.append([rider, ["destination", stands[destination]]])
+    walls = [
+        ["wall", row * columns + column]
+        for row, column in np.ndindex(rows, columns - 1)
+        if env.desc[1 + row, 2 * column + 2] == b"|"
+    ]
+    return {
+        **{"kind": "taxi", "rows": rows, "columns": columns, "cells": cells, "things": things},
+        "signs": [*zip(_stand_letters(env), stands, strict=True), *walls],
+    }
+
+
+def _stand_letters(env: Any) -> list[str]:
+    return [bytes(env.desc[1 + row, 2 * column + 1]).decode() for row, column in env.locs]
 
 
 def _taxi_name(env: Any, state: int) -> str:
     row, column, passenger, destination = (int(part) for part in env.decode(state))
-    places = [bytes(env.desc[1 + r, 2 * c + 1]).decode() for r, c in env.locs]
+    places = _stand_letters(env)
     where = places[passenger] if passenger < len(places) else "in taxi"
     return f"{cell_words(row, column)}; passenger {where}; to {places[destination]}"
 

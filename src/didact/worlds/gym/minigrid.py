@@ -19,11 +19,13 @@ from didact.inputs import own_code
 from didact.mdp import Task
 from didact.mdp.naming import cell_words
 from didact.mdp.observations import observation_text
+from didact.mdp.task import CARRIED, THINGS
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import look_of, name_of, open_environment
 from didact.worlds.gym.tabularise import task_of
 from didact.worlds.gym.walks import (
     LIMIT,
+    Walk,
     WalkStep,
     as_seeds,
     explore,
@@ -99,6 +101,7 @@ def from_minigrid(
         state_names=state_names,
         action_names=own_actions if action_names is None else action_names,
         feature_names=feature_names,
+        layout=_layout(walk, opened.grid.width, opened.grid.height),
     )
 
 
@@ -298,6 +301,29 @@ def _state_names(keys: Sequence[Any]) -> Callable[[GridKey], str]:
         return "; ".join(parts)
 
     return named
+
+
+def _layout(walk: Walk, width: int, height: int) -> dict[str, Any] | None:
+    """Where agent and things are in each state; None with several layouts or unknown things."""
+    keys: list[Any] = [walk.keys[node[0]] for node in walk.numbering.nodes if node is not None]
+    if len({key.layout for key in keys}) > 1:
+        return None
+    cells, things = [], []
+    for key in keys:
+        cells.append(key.position[1] * width + key.position[0])
+        lying = [[_drawing(text), row * width + column] for column, row, text in key.things]
+        held = [] if key.carried is None else [[CARRIED + _drawing(key.carried), cells[-1]]]
+        things.append([[f"facing {90 * key.direction}", cells[-1]], *held, *lying])
+    if any(name not in THINGS["room"] for each in things for name, _ in each):
+        return None
+    return {"kind": "room", "rows": height, "columns": width, "cells": cells, "things": things}
+
+
+def _drawing(text: str) -> str:
+    """'yellow key' -> 'key yellow', 'red door, locked' -> 'locked red'."""
+    thing, _, look = text.partition(", ")
+    colour, _, kind = thing.partition(" ")
+    return f"{look or kind} {colour}"
 
 
 def _cell(column: int, row: int) -> str:

@@ -8,7 +8,7 @@ key leaves something out and the environment is refused. Time limits are no part
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -96,6 +96,7 @@ def task_of(
     state_names: Any = None,
     action_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    layout: Mapping[str, Any] | None = None,
 ) -> Task:
     """The task that a walk has found."""
     numbering = walk.numbering
@@ -114,7 +115,12 @@ def task_of(
         feature_names=paid.names,
     )
     return Task(
-        mdp, paid.weights, name=name, observations=walk.observations(), first_action=first_action
+        mdp,
+        paid.weights,
+        name=name,
+        layout=layout,
+        observations=walk.observations(),
+        first_action=first_action,
     )
 
 
