@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -92,8 +91,8 @@ def test_picks_and_volumes_are_those_of_the_literal_algorithm(region):
             **settings,
         )
         points = points_of(stream(trial), n_samples, normals.shape[1], region)
-        assert (found.picks, found.volumes) == literal(normals, stated, points, **settings)
-        n_long += len(found.picks) > 2
+        assert (found.numbers, found.volumes) == literal(normals, stated, points, **settings)
+        n_long += len(found.numbers) > 2
     assert n_long > number(15, 50)
 
 
@@ -106,13 +105,13 @@ def test_picks_in_a_grid_world_are_those_of_the_literal_algorithm():
     ]
     found = minimise_volume(rows.normals, stated, n_samples=20_000, rng=stream(11))
     points = points_of(stream(11), 20_000, 5, "box")
-    assert (found.picks, found.volumes) == literal(rows.normals, stated, points)
-    assert len(found.picks) > 3
+    assert (found.numbers, found.volumes) == literal(rows.normals, stated, points)
+    assert len(found.numbers) > 3
 
 
 @pytest.mark.parametrize("region", ["box", "sphere"])
-@pytest.mark.parametrize(("block", "stored"), [(1, 0), (7, 0), (64, 60), (10**6, 200)])
-def test_blocks_and_storage_change_nothing(monkeypatch, region, block, stored):
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_blocks_change_nothing(monkeypatch, region, block):
     rng = stream(6, "blocks")
     cases = [random_case(rng) for _ in range(15)]
 
@@ -124,36 +123,13 @@ def test_blocks_and_storage_change_nothing(monkeypatch, region, block, stored):
 
     expected = run()
     monkeypatch.setattr(uvm, "BLOCK_NUMBERS", block)
-    monkeypatch.setattr(uvm, "STORED_NUMBERS", stored)
-    found = run()
-    assert [(r.picks, r.volumes) for r in found] == [(r.picks, r.volumes) for r in expected]
-    assert all(result.n_passes <= 1 for result in expected)
-    assert max(result.n_passes for result in found) > 1
-
-
-def test_memory_does_not_grow_with_the_samples(monkeypatch):
-    monkeypatch.setattr(uvm, "BLOCK_NUMBERS", 2**9)
-    monkeypatch.setattr(uvm, "STORED_NUMBERS", 2**10)
-    normals = np.array([[1.0, 0.0], [0.3, 1.0], [0.3, -1.0], [1.0, 0.1]])
-
-    def peak(n_samples):
-        tracemalloc.start()
-        found = minimise_volume(normals, [[0], [1], [2], [3]], n_samples=n_samples, rng=stream(1))
-        used = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return used, found.n_passes
-
-    peak(500)
-    (few, _), (many, n_passes) = peak(2_000), peak(20_000)
-    assert n_passes > 2
-    assert many < 1.5 * few < 20_000 * 2 * 8
+    assert run() == expected
 
 
 def test_orthant_halves_at_each_pick():
     k, n_samples = 6, 20_000
     found = minimise_volume(np.eye(k), [[i] for i in range(k)], n_samples=n_samples, rng=stream(2))
-    assert sorted(found.picks) == list(range(k))
-    assert found.stopped_by == "no gain"
+    assert sorted(found.numbers) == list(range(k))
     for i, volume in enumerate(found.volumes):
         low, high = binom.interval(1.0 - 1e-9, n_samples, 2.0**-i)
         assert low <= volume * n_samples <= high
@@ -177,18 +153,17 @@ def test_opposite_rows_leave_no_volume():
     normals = rng.standard_normal((4, 5))
     normals[3] = -normals[0]
     one = minimise_volume(normals, [[1, 2], [0, 3]], n_samples=5_000, rng=stream(0))
-    assert (one.picks, one.volumes) == ((1,), (1.0, 0.0))
+    assert (one.numbers, one.volumes) == ((1,), (1.0, 0.0))
     two = minimise_volume(normals, [[0], [1], [2], [3]], n_samples=5_000, rng=stream(0))
-    assert {0, 3} <= set(two.picks)
+    assert {0, 3} <= set(two.numbers)
     assert two.volumes[-1] == 0.0
-    assert len(two.picks) == 2
-    assert one.stopped_by == two.stopped_by == "threshold"
+    assert len(two.numbers) == 2
 
 
 def test_ties_go_to_the_lowest_number():
     normals = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
     found = minimise_volume(normals, [[2], [], [1], [0], [0, 1]], n_samples=50, rng=stream(0))
-    assert found.picks == (2,)
+    assert found.numbers == (2,)
 
 
 @pytest.mark.parametrize(
@@ -198,12 +173,12 @@ def test_ties_go_to_the_lowest_number():
 )
 def test_without_information_nothing_is_picked(normals, stated):
     found = minimise_volume(normals, stated, n_samples=10, rng=stream(0))
-    assert (found.picks, found.volumes, found.stopped_by) == ((), (1.0,), "no gain")
+    assert (found.numbers, found.volumes) == ((), (1.0,))
 
 
 def test_a_point_on_the_boundary_is_inside(monkeypatch):
     grid = [np.array([[-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])]
-    monkeypatch.setattr(uvm, "_blocks", lambda *_: iter(grid))
+    monkeypatch.setattr(uvm, "_blocks", lambda *_: grid)
     found = minimise_volume([[1.0, 0.0]], [[0]], n_samples=4, rng=stream(0))
     assert found.volumes == (1.0, 0.75)
 
@@ -214,7 +189,7 @@ def test_huge_and_tiny_rows_keep_their_signs():
     found = minimise_volume(normals, [[0], [1]], n_samples=300, rng=stream(1))
     points = points_of(stream(1), 300, 4, "box")
     signs = np.sign(normals)
-    assert (found.picks, found.volumes) == literal(signs, [[0], [1]], points)
+    assert (found.numbers, found.volumes) == literal(signs, [[0], [1]], points)
 
 
 def test_stops():
@@ -223,13 +198,12 @@ def test_stops():
             np.eye(5), [[i] for i in range(5)], n_samples=1_000, rng=stream(5), **settings
         )
 
-    assert (run(budget=2).stopped_by, len(run(budget=2).picks)) == ("budget", 2)
-    assert (run(budget=0).picks, run(budget=0).volumes) == ((), (1.0,))
+    assert len(run(budget=2).numbers) == 2
+    assert (run(budget=0).numbers, run(budget=0).volumes) == ((), (1.0,))
     half = run(threshold=0.3)
-    assert half.stopped_by == "threshold"
     assert half.volumes[-1] <= 0.3 < half.volumes[-2]
-    assert run(threshold=1.0).picks == ()
-    assert run(budget=2).picks == run().picks[:2]
+    assert run(threshold=1.0).numbers == ()
+    assert run(budget=2).numbers == run().numbers[:2]
 
 
 def test_same_seed_same_picks_and_one_draw_from_the_rng():
@@ -238,7 +212,7 @@ def test_same_seed_same_picks_and_one_draw_from_the_rng():
     one, other = stream(9), stream(9)
     first = minimise_volume(normals, stated, n_samples=3_000, rng=one)
     second = minimise_volume(normals, stated, n_samples=3_000, rng=other, budget=1)
-    assert first.picks[:1] == second.picks
+    assert first.numbers[:1] == second.numbers
     assert one.integers(2**60) == other.integers(2**60)
     assert first != minimise_volume(normals, stated, n_samples=3_000, rng=stream(10))
 
@@ -253,8 +227,7 @@ def test_same_seed_same_picks_and_one_draw_from_the_rng():
         ({"region": "ball"}, "region must be 'box' or 'sphere'"),
         ({"threshold": -0.1}, "threshold must lie"),
         ({"threshold": math.nan}, "threshold must lie"),
-        ({"budget": -1}, "budget must be"),
-        ({"budget": 1.5}, "budget must be"),
+        ({"n_samples": 10**10}, "points of .* would take"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(change, words):

@@ -13,8 +13,7 @@ by the proof, not by the volume.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, get_args
 
@@ -22,32 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import as_float, choice, is_number, is_whole, shown, whole_number
+from didact.inputs import as_float, choice, is_number, shown, whole_number
 from didact.numerics.exact import Floats
+from didact.planning.batch import require_memory
 from didact.teaching.covers.problem import Picks, Problem
 
 Region = Literal["box", "sphere"]
 
 BLOCK_NUMBERS = 2**19
-"""Coordinates drawn at a time; the points do not depend on it."""
-STORED_NUMBERS = 2**23
-"""Coordinates of points alive that are kept between steps, 64 MiB; more are drawn anew."""
-MAX_SAMPLES = 10**9
-"""More would take minutes to hours, and no estimate needs them."""
-
-
-@dataclass(frozen=True)
-class VolumePicks:
-    """Candidates in the order picked, and G before the first pick (1.0) and after each.
-
-    stopped_by: 'no gain' (no candidate lowers G, the paper's stop), 'threshold' or 'budget'.
-    n_passes: how often all points were drawn.
-    """
-
-    picks: tuple[int, ...]
-    volumes: tuple[float, ...]
-    stopped_by: Literal["no gain", "threshold", "budget"]
-    n_passes: int
+"""Coordinates that are compared with all rows at a time; the points do not depend on it."""
 
 
 def minimise_uncertainty(
@@ -61,7 +43,7 @@ def minimise_uncertainty(
     if not is_number(threshold):
         raise InvalidParameter(f"threshold must be a number; it is {shown(threshold)}")
     offsets, members = problem.stated
-    found = minimise_volume(
+    return minimise_volume(
         problem.bec.rows.normals,
         [members[first:last] for first, last in pairwise(offsets.tolist())],
         n_samples=n_samples,
@@ -70,7 +52,6 @@ def minimise_uncertainty(
         threshold=threshold,
         budget=problem.budget,
     )
-    return Picks(found.picks, volumes=found.volumes)
 
 
 def minimise_volume(
@@ -82,14 +63,17 @@ def minimise_volume(
     region: Region = "box",
     threshold: float = 0.0,
     budget: int | None = None,
-) -> VolumePicks:
+) -> Picks:
     """Pick candidates that leave the least volume, one at a time; ties go to the lowest number.
 
     normals: (m, k). stated: the rows of each candidate. Stops when no candidate lowers G, when
     G <= threshold, or after `budget` picks. The points are those of `default_rng(words)` for four
     64-bit words taken from `rng`, point by point, whatever the block size.
     """
-    _require_settings(region, n_samples, threshold, budget)
+    choice(region, "region", get_args(Region))
+    whole_number(n_samples, "n_samples", 1)
+    if not 0.0 <= as_float(threshold) <= 1.0:
+        raise InvalidParameter(f"threshold must lie between 0 and 1; it is {shown(threshold)}")
     words = rng.integers(0, 2**64, size=4, dtype=np.uint64).tolist()
     used, places = np.unique(np.concatenate([[], *stated]).astype(int), return_inverse=True)
     rows = np.asarray(normals, dtype=np.float64)[used]
@@ -97,52 +81,33 @@ def minimise_volume(
     exponents = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1]
     rows = np.ldexp(rows, -exponents[:, None])
     own = np.split(places, np.cumsum([len(found) for found in stated])[:-1])
-    capacity = STORED_NUMBERS // max(1, rows.shape[1])
+    alive = _blocks(words, n_samples, rows.shape[1], region) if len(used) else []
     picks: list[int] = []
-    volumes, n_passes = [1.0], 0
-    stored: list[Floats] | None = None  # the points alive, once they fit into memory
-    alive: list[Floats] | None
-    while True:
-        stopped_by = _stop(volumes[-1], threshold, len(picks), budget)
-        if stopped_by or not len(used):
-            break
-        gains, alive, n_passes = np.zeros(len(own), dtype=int), [], n_passes + (stored is None)
-        for points in (
-            _blocks(words, n_samples, rows.shape[1], region) if stored is None else stored
-        ):
-            outside = _outside(points, rows)
-            # Points kept from the step before have already left all picks but the last.
-            left = ~outside[np.concatenate([[], *(own[p] for p in picks)]).astype(int)].any(axis=0)
-            gains += _removed(outside[:, left], own)
-            if alive is not None:
-                alive.append(points[:, left])
-                is_too_much = sum(kept.shape[1] for kept in alive) > capacity
-                alive = None if is_too_much else alive
-        stored = alive
+    volumes = [1.0]
+    while alive and volumes[-1] > threshold and len(picks) != budget:
+        outside = [_outside(points, rows) for points in alive]
+        gains = np.sum([_removed(out, own) for out in outside], axis=0)
         best = int(np.argmax(gains))
         if not gains[best]:
             break
         picks.append(best)
         volumes.append((round(volumes[-1] * n_samples) - int(gains[best])) / n_samples)
-    return VolumePicks(tuple(picks), tuple(volumes), stopped_by or "no gain", n_passes)
+        left = [~out[own[best]].any(axis=0) for out in outside]
+        alive = [points[:, kept] for points, kept in zip(alive, left, strict=True)]
+    return Picks(tuple(picks), volumes=tuple(volumes))
 
 
-def _stop(
-    volume: float, threshold: float, n_picks: int, budget: int | None
-) -> Literal["threshold", "budget"] | None:
-    if volume <= threshold:
-        return "threshold"
-    return "budget" if budget is not None and n_picks >= budget else None
-
-
-def _blocks(words: Sequence[int], n_samples: int, k: int, region: Region) -> Iterator[Floats]:
-    """The points in order, (k, size) at a time: memory does not grow with their number."""
+def _blocks(words: Sequence[int], n_samples: int, k: int, region: Region) -> list[Floats]:
+    """The points in order, (k, size) in each block."""
+    require_memory(n_samples * k, "points", n_samples)
     rng, size = np.random.default_rng(words), max(1, BLOCK_NUMBERS // k)
+    blocks = []
     for start in range(0, n_samples, size):
         shape = (min(size, n_samples - start), k)
         is_sphere = region == "sphere"
         drawn = rng.standard_normal(shape) if is_sphere else 2.0 * rng.random(shape) - 1.0
-        yield np.ascontiguousarray(drawn.T)
+        blocks.append(np.ascontiguousarray(drawn.T))
+    return blocks
 
 
 def _outside(points: Floats, rows: Floats) -> NDArray[np.bool_]:
@@ -160,14 +125,3 @@ def _removed(outside: NDArray[np.bool_], stated: Sequence[NDArray[np.int64]]) ->
     """How many points each candidate excludes: unions of bits, eight points to a byte."""
     bits = np.packbits(outside, axis=1)
     return [int(np.bitwise_count(np.bitwise_or.reduce(bits[own])).sum()) for own in stated]
-
-
-def _require_settings(region: str, n_samples: int, threshold: float, budget: int | None) -> None:
-    choice(region, "region", get_args(Region))
-    whole_number(n_samples, "n_samples", 1, MAX_SAMPLES)
-    if not 0.0 <= as_float(threshold) <= 1.0:
-        raise InvalidParameter(f"threshold must lie between 0 and 1; it is {shown(threshold)}")
-    if budget is not None and (not is_whole(budget) or budget < 0):
-        raise InvalidParameter(
-            f"budget must be None or a whole number, at least 0; it is {shown(budget)}"
-        )

@@ -111,7 +111,7 @@ def volume_lesson(
     """UVM's picks on such rows."""
     pairs, rows = list(stated), list(stated.values())
     picked = minimise_volume(normals, rows, n_samples=n_samples, rng=rng)
-    return [pairs[number] for number in picked.picks]
+    return [pairs[number] for number in picked.numbers]
 
 
 def tables(task: Task) -> tuple[NDArray[np.int64], Floats, float]:
