@@ -21,7 +21,7 @@ from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, as_row
-from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
+from didact.bec.linear import Multipliers, Row, dot, point_on, primitive
 from didact.bec.nnls import max_margin_point
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
@@ -286,12 +286,8 @@ def exact_point_near(cone: Cone, point: Floats) -> tuple[Fraction, ...]:
     The equalities are solved for their pivots; the other entries are rounded.
     """
     known = cone._require_exact()
-    basis, pivots = row_reduced([tuple(row) for row in cone.lineality.tolist()])
-    free = sorted(set(range(len(point))) - set(pivots))
-    exact = [Fraction(0)] * len(point)
-    for column, direction in zip(free, null_basis(basis, pivots, len(point)), strict=True):
-        share = Fraction(round(float(point[column]) * 2**40), direction[column])
-        exact = [x + share * y for x, y in zip(exact, direction, strict=True)]
+    rounded = [Fraction(round(x * 2**40)) for x in point.tolist()]
+    exact = point_on([tuple(row) for row in cone.lineality.tolist()], rounded)
     if cone._contains_exact(known, primitive(exact)) != "inside":
         raise _no_margin()
     largest = max(map(abs, exact)) or 1

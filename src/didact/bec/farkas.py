@@ -92,18 +92,6 @@ def decide(
     return Outside(tuple(witness), decision.exact_lp)
 
 
-def combine(generators: Sequence[Row], target: Row) -> Multipliers | None:
-    """At most k positive multipliers that give the target, or None when it is outside the cone."""
-    decision = decide(generators, target)
-    return decision.multipliers if isinstance(decision, Inside) else None
-
-
-def separate(generators: Sequence[Row], target: Row) -> Row | None:
-    """A direction w with g.w >= 0 for all generators and target.w < 0, or None inside the cone."""
-    decision = decide(generators, target)
-    return decision.witness if isinstance(decision, Outside) else None
-
-
 def _decide_in_span(rows: list[Row], target: Row, proposer: Proposer) -> Inside | Outside:
     """Decide when the rows span the space: proposal, exact check, exact pivoting."""
     support, direction = _proposal(rows, target, proposer)

@@ -165,6 +165,17 @@ def null_basis(basis: Sequence[Row], pivots: Sequence[int], n_columns: int) -> l
     return directions
 
 
+def point_on(rows: Sequence[Row], entries: Sequence[Fraction]) -> list[Fraction]:
+    """The point where all rows are 0 that has these entries (k,) in the columns without a pivot."""
+    basis, pivots = row_reduced(rows)
+    free = sorted(set(range(len(entries))) - set(pivots))
+    found = [Fraction(0)] * len(entries)
+    for column, direction in zip(free, null_basis(basis, pivots, len(entries)), strict=True):
+        share = entries[column] / direction[column]
+        found = [x + share * y for x, y in zip(found, direction, strict=True)]
+    return found
+
+
 def independent(rows: Sequence[Numbers]) -> list[int]:
     """Indices of rows that form a basis of the span, early rows before late ones.
 

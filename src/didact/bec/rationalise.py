@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from didact.bec.classes import EXACT_ENTRIES
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, Scope, rows_from_counts, scope_states
-from didact.bec.linear import Multipliers, Row, dot, null_basis, primitive, row_reduced
+from didact.bec.linear import Multipliers, Row, dot, point_on, primitive
 from didact.bec.nnls import max_margin_point
 from didact.bec.words import describe_half_space
 from didact.errors import Unsupported
@@ -440,14 +440,8 @@ def zero_rows(normals: Floats) -> list[int]:
 def rounded_weights(zero: Sequence[Row], point: Floats, decimals: int) -> tuple[Fraction, ...]:
     """Weights near a point with few decimals that satisfy the equalities exactly."""
     scaled = point / np.abs(point).max()
-    basis, pivots = row_reduced(zero)
-    free = sorted(set(range(len(point))) - set(pivots))
-    found = [Fraction(0)] * len(point)
-    for column, direction in zip(free, null_basis(basis, pivots, len(point)), strict=True):
-        entry = Fraction(round(float(scaled[column]) * 10**decimals), 10**decimals)
-        share = entry / direction[column]
-        found = [x + share * y for x, y in zip(found, direction, strict=True)]
-    return tuple(found)
+    entries = [Fraction(round(x * 10**decimals), 10**decimals) for x in scaled.tolist()]
+    return tuple(point_on(zero, entries))
 
 
 def margin_of(normals: Floats, weights: Any) -> float:

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from didact.bec.farkas import combine
+from didact.bec.farkas import Inside, decide
 from didact.bec.linear import Floats, Row, unit_floats
 
 NEAR = 1e-6
@@ -82,8 +82,9 @@ def _proved(rows: list[Row], target: Row, unit: int, sign: int) -> Fraction | No
     """
     for side in (1, -1):
         axis = tuple(side if j == unit else 0 for j in range(len(target)))
-        found = combine([*rows, axis], target)
-        if found is not None:
-            shares = dict(zip(found.indices, found.fractions, strict=True))
+        found = decide([*rows, axis], target)
+        if isinstance(found, Inside):
+            weighed = found.multipliers
+            shares = dict(zip(weighed.indices, weighed.fractions, strict=True))
             return -side * sign * shares.get(len(rows), Fraction(0))
     return None

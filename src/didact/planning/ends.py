@@ -13,6 +13,7 @@ import numpy as np
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats
 from didact.planning.kernels import reward_table
+from didact.planning.paths import reachable_states
 from didact.planning.solve import Plan
 
 SAME = 1e-9
@@ -36,8 +37,10 @@ def kinds_of_ends(task: Task, plan: Plan | None = None) -> dict[int, str]:
             return END if end in aimed else WORSE
 
         return {end: kind(end) for end in ends}
-    sought = set() if plan is None else _led_to(mdp, plan)
-    return {end: GOAL if end in sought else END for end in ends}
+    if plan is None:
+        return dict.fromkeys(ends, END)
+    sought = reachable_states(mdp, plan.optimal)  # by optimal actions from the start
+    return {end: GOAL if sought[end] else END for end in ends}
 
 
 def ends_alike(task: Task) -> dict[int, str]:
@@ -96,21 +99,6 @@ def _chances(mdp: MDP, end: int) -> tuple[Floats, Floats]:
         for part in (here, elsewhere)
     )
     return into, others
-
-
-def _led_to(mdp: MDP, plan: Plan) -> set[int]:
-    """The ends that optimal actions can lead to from the start."""
-    moves, found = mdp.transitions, set(np.flatnonzero(mdp.start.floats > 0).tolist())
-    open_states = list(found)
-    while open_states:
-        state = open_states.pop()
-        for action in plan.optimal_actions(state):
-            row = state * mdp.n_actions + action
-            for target in moves.successors[moves.offsets[row] : moves.offsets[row + 1]].tolist():
-                if target not in found:
-                    found.add(target)
-                    open_states.append(target)
-    return {state for state in found if mdp.terminal[state]}
 
 
 def only_successor(mdp: MDP, state: int, action: int) -> int | None:

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.learners.ascent import shortest_combination
+from didact.bec.linear import Row, point_on, primitive
+from didact.bec.nnls import max_margin_point
 from didact.learners.evidence import Evidence, ShownFeatures
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import row_space
@@ -110,10 +110,10 @@ def _widest_margin(evidence: Evidence, shown: Floats, planner: ShownFeatures) ->
     rows = _rows(own, shown, given, ties, nil)
     places = np.searchsorted(planner.states, evidence.states)
     for _ in range(MAX_ROUNDS):
-        weights = _max_margin_point(rows)
-        if weights is None:
+        weights = max_margin_point(rows)
+        margin = float((rows @ weights).min()) if len(rows) else 0.0
+        if not margin > 0.0:
             return None
-        margin = float((rows @ weights).min())
         cuts = _rows(own, planner(weights)[places], given, ties, nil)
         cuts = cuts[cuts @ weights < margin * (1.0 - NO_GAIN)]
         if not len(cuts):
@@ -139,21 +139,6 @@ def _tied_directions(shown: Floats, given: NDArray[np.bool_], nil: float) -> Flo
     return row_space(gaps, nil)
 
 
-def _max_margin_point(rows: Floats) -> Floats | None:
-    """The unit w with the largest smallest product of rows (n, k) with w; None unless positive.
-
-    It is the direction of the shortest convex combination of the rows.
-    """
-    if not len(rows):
-        return None
-    shortest = shortest_combination(rows)
-    length = float(np.linalg.norm(shortest))
-    if not length > 0.0:
-        return None
-    weights = np.asarray(shortest / length)
-    return weights if float((rows @ weights).min()) > 0.0 else None
-
-
 def exactly_tied(evidence: Evidence, weights: Floats) -> Iterator[Floats]:
     """Weights (k,) near the given ones that keep every shown tie exactly, read as decimals.
 
@@ -165,37 +150,20 @@ def exactly_tied(evidence: Evidence, weights: Floats) -> Iterator[Floats]:
     policy = continued_policy(evidence, weights)
     if not is_exact_affordable(evidence.mdp, policy > 0):
         return
-    reduced, pivots = _equations(evidence, policy)
+    rows = _tied_rows(evidence, policy)
     for digits in DIGITS:
-        found = _solved(reduced, pivots, np.round(weights, digits))
-        if found is not None and found.any():
+        exact = point_on(rows, [Fraction(repr(w)) for w in np.round(weights, digits).tolist()])
+        found = np.array([float(x) for x in exact])
+        # A decimal that no float can mean is read as another number, and the tie is lost.
+        if found.any() and exact == [Fraction(repr(x)) for x in found.tolist()]:
             yield found
 
 
-def _equations(evidence: Evidence, policy: Floats) -> tuple[Any, list[int]]:
-    """The equations of the shown ties in reduced echelon form, and the column of each pivot."""
-    from flint import fmpq_mat
-
+def _tied_rows(evidence: Evidence, policy: Floats) -> list[Row]:
+    """The equations of the shown ties when the policy follows: rows that are to be 0."""
     pairs = exact_successor_features(evidence.mdp, policy).pairs
     rows = []
     for state, counts in zip(evidence.states.tolist(), evidence.counts, strict=True):
         first, *others = np.flatnonzero(counts).tolist()
-        rows += [(pairs[state, first] - pairs[state, other]).tolist() for other in others]
-    reduced, rank = fmpq_mat(rows).rref()
-    k = evidence.mdp.n_features
-    return reduced, [next(j for j in range(k) if reduced[i, j] != 0) for i in range(rank)]
-
-
-def _solved(reduced: Any, pivots: list[int], weights: Floats) -> Floats | None:
-    """The pivots' weights from all others; None where one is no decimal that a float can mean."""
-    exact = [Fraction(repr(w)) for w in weights.tolist()]
-    solved = weights.copy()
-    for i, pivot in enumerate(pivots):
-        total = Fraction(0)
-        for j, weight in enumerate(exact):
-            if j not in pivots and reduced[i, j] != 0:
-                total -= Fraction(int(reduced[i, j].p), int(reduced[i, j].q)) * weight
-        solved[pivot] = float(total)
-        if Fraction(repr(float(total))) != total:
-            return None
-    return solved
+        rows += [primitive(list(pairs[state, first] - pairs[state, other])) for other in others]
+    return rows

@@ -42,7 +42,7 @@ from didact.errors import NotConverged
 from didact.inputs import finite_number
 from didact.learners.ascent import NO_SLOPE, Ascent, Function, Sphere, ascend
 from didact.learners.belief import Belief, point_belief
-from didact.learners.evidence import Evidence
+from didact.learners.evidence import Evidence, softmax
 from didact.learners.points.margin import margin_weights
 from didact.learners.points.search import AS_HIGH, spread_directions
 from didact.mdp import MDP
@@ -88,11 +88,8 @@ class SoftPlan:
         """moves (S*A, S): the model's, as a matrix."""
         after = moves @ self.values
         self.action_values = pays + mdp.discount * after.reshape(pays.shape)
-        best = self.action_values.max(axis=1, keepdims=True)
-        raised = np.exp(self.action_values - best)
-        totals = raised.sum(axis=1, keepdims=True)
-        self.policy = np.where(mdp.terminal[:, None], 0.0, raised / totals)
-        self.logs = self.action_values - best - np.log(totals)
+        shares, self.logs = softmax(self.action_values, 1.0)
+        self.policy = np.where(mdp.terminal[:, None], 0.0, shares)
 
     def _valued(self, mdp: MDP, pays: Floats) -> Floats:
         """What the policy is worth: reward and entropy, discounted."""

@@ -26,8 +26,9 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, Member, member_with
 from didact.bec.linear import Row
-from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking
+from didact.mdp import Comparison, Demonstration, Preference, Ranking
 from didact.mdp.items import Item
+from didact.planning.ends import only_successor
 from didact.teaching.covers.problem import Elements, Problem
 from didact.teaching.feedback.halfspaces import direction, trajectory_counts
 
@@ -218,7 +219,7 @@ def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) ->
     """
     member = member_with(bec.members, state)
     mdp, first = member.task.mdp, state - member.first
-    begun = [_successor(mdp, first, action) for action in actions]
+    begun = [only_successor(mdp, first, action) for action in actions]
     if None in begun:
         return None
     at = tuple(place for place in begun if place is not None)
@@ -232,7 +233,7 @@ def ways_that_meet(bec: EquivalenceClass, state: int, actions: Sequence[int]) ->
             return Ways(member, tuple(map(Demonstration, ways)))
         for taken in product(*(_sure_best(member, place) for place in at)):
             pairs = zip(at, taken, strict=True)
-            after = tuple(p if a < 0 else _successor(mdp, p, a) or 0 for p, a in pairs)
+            after = tuple(p if a < 0 else only_successor(mdp, p, a) or 0 for p, a in pairs)
             if after not in before and len(before) < MAX_PLACES:
                 before[after] = (at, taken)
                 queue.append(after)
@@ -244,7 +245,7 @@ def _sure_best(member: Member, state: int) -> list[int]:
     if member.task.mdp.terminal[state]:
         return [-1]
     best = np.flatnonzero(member.plan.optimal[state]).tolist()
-    return [a for a in best if _successor(member.task.mdp, state, a) is not None]
+    return [a for a in best if only_successor(member.task.mdp, state, a) is not None]
 
 
 def _back(
@@ -263,10 +264,3 @@ def _back(
     return tuple(
         [(first, action), *reversed(way)] for way, action in zip(ways, actions, strict=True)
     )
-
-
-def _successor(mdp: MDP, state: int, action: int) -> int | None:
-    """Where an action surely leads; None where chance decides."""
-    row, moves = state * mdp.n_actions + action, mdp.transitions
-    low = moves.offsets[row]
-    return int(moves.successors[low]) if moves.offsets[row + 1] == low + 1 else None
