@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from didact.bec.nnls import (
     nearest_in_cone,
+    needed_rows,
     new_workspace,
     residuals_from_cone,
     residuals_from_others,
@@ -171,3 +172,17 @@ def test_each_row_left_out_is_as_far_from_the_others_as_alone(seed):
     for number, row in enumerate(rows):
         alone = nearest_in_cone(np.delete(rows, number, axis=0), row)
         assert found[number].tolist() == alone.residual.tolist()
+
+
+@examples(30, 300)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 14))
+def test_needed_rows_are_those_that_the_rest_does_not_imply_in_their_turn(seed, k, n):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-2, 3, size=(n, k)) if seed % 2 else rng.standard_normal((n, k))
+    rows = unit(rows[(rows != 0).any(axis=1)].astype(float))
+    left = list(range(len(rows)))
+    for row in range(len(rows)):
+        rest = [other for other in left if other != row]
+        if rest and scipy.optimize.nnls(rows[rest].T, rows[row], maxiter=1000)[1] < 1e-9:
+            left = rest
+    assert needed_rows(rows).tolist() == left

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from didact.bec.directions import TOLERANCE
 from didact.numerics.compiled import kernel
 
 Floats = NDArray[np.float64]
@@ -163,6 +164,56 @@ def find_residuals(
             residuals[at, j] = work.residual[j]
         if leave_own_out:
             work.state[at] = FREE
+
+
+def needed_rows(rows: Floats) -> Indices:
+    """The numbers of unit rows (n, k) left when each in turn goes if the cone of the rest holds it.
+
+    Where the cone holds a line, what is left depends on the order: late rows stay.
+    """
+    n, k = rows.shape
+    kept = np.zeros(n, dtype=np.int64)
+    n_kept = find_needed.run(
+        4 * n * n * k, np.ascontiguousarray(rows), np.zeros((k, n)), new_workspace(n, k), kept
+    )
+    return kept[:n_kept][::-1].copy()
+
+
+@kernel
+def find_needed(rows: Any, generators: Any, work: Workspace, kept: Any) -> int:
+    """How many rows are needed, and their numbers, descending; `generators` is (k, n) to write in.
+
+    A row that later rows imply goes in its turn, whatever is left before it. So rows are first read
+    from the last to the first, against the few that later ones did not imply: their cone is that of
+    all rows read. Only these few are then tried in turn against all others of them.
+    """
+    n, k = rows.shape
+    n_open: int = n - n  # a literal 0 would have the kernels below compiled twice
+    for row in range(n - 1, -1, -1):
+        if not holds(rows, row, generators, n_open, work):
+            kept[n_open] = row
+            for j in range(k):
+                generators[j, n_open] = rows[row, j]
+            n_open += 1
+    for place in range(n_open - 1, -1, -1):
+        work.state[place] = EXCLUDED
+        if not holds(rows, kept[place], generators, n_open, work):
+            work.state[place] = FREE
+    n_kept: int = n_open - n_open
+    for place in range(n_open):
+        if work.state[place] == FREE:
+            kept[n_kept] = kept[place]
+            n_kept += 1
+        work.state[place] = FREE
+    return n_kept
+
+
+@kernel
+def holds(rows: Any, row: int, generators: Any, n: int, work: Workspace) -> bool:
+    """Whether the cone of the first n generators surely holds a row."""
+    size, distance, converged = solve_nonnegative(generators, n, rows, row, n - n, work)
+    forget(size, work)
+    return bool(converged and distance <= TOLERANCE)
 
 
 @kernel

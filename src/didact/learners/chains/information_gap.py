@@ -23,7 +23,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.facets import find_facets
 from didact.bec.halfspaces import Scope, scope_states
-from didact.bec.nnls import nearest_in_cone
+from didact.bec.nnls import needed_rows
 from didact.bec.similarity import Matching, angles, angular_similarity, similarity_sum
 from didact.errors import InvalidParameter
 from didact.inputs import choice
@@ -166,11 +166,11 @@ class RewardGap:
     weights: Floats
     matching: Matching
     could: float
-    _known: dict[tuple[int, ...], float] = field(default_factory=dict, repr=False)
+    _known: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _rows(self) -> tuple[list[list[int]], Floats]:
-        """The labels of the rows that each pair s*A + a states, in order; and the unit rows."""
+    def _rows(self) -> tuple[Indices, Floats]:
+        """The labels of the rows that each pair s*A + a states, -1 for none; and the unit rows."""
         pairs = self.counts.pairs
         rows = (pairs[:, :, None, :] - pairs[:, None, :, :]).reshape(-1, pairs.shape[2])
         lengths = np.linalg.norm(rows, axis=1)
@@ -180,8 +180,7 @@ class RewardGap:
         labels, firsts = label_units(units)
         label_of = np.full(len(rows), -1)
         label_of[firm] = labels
-        listed = label_of.reshape(-1, pairs.shape[1]).tolist()
-        return [[x for x in row if x >= 0] for row in listed], np.asarray(units[firsts])
+        return label_of.reshape(-1, pairs.shape[1]), np.asarray(units[firsts])
 
     @cached_property
     def _similarity(self) -> Floats:
@@ -193,19 +192,22 @@ class RewardGap:
         if not len(self.reference):
             return np.ones(len(sets))
         labels, units = self._rows
+        shown = np.zeros((len(sets), len(labels) + 1), dtype=bool)
+        np.put_along_axis(shown, sets, True, axis=1)  # -1 is the last column, which is left out
         found = np.empty(len(sets))
-        for place, row in enumerate(np.sort(sets, axis=1)):
-            stated = (x for pair in row.tolist() if pair >= 0 for x in labels[pair])
-            key = tuple(dict.fromkeys(stated))
+        for place, row in enumerate(shown[:, :-1]):
+            stated = labels[row].ravel()
+            chosen, first = np.unique(stated[stated >= 0], return_index=True)
+            chosen = chosen[first.argsort()]
+            key = chosen.tobytes()
             if key not in self._known:
-                self._known[key] = self._similarity_of(key, units)
+                self._known[key] = self._similarity_of(chosen, units)
             found[place] = self._known[key]
         return found
 
-    def _similarity_of(self, key: tuple[int, ...], units: Floats) -> float:
-        if not key:
+    def _similarity_of(self, chosen: Indices, units: Floats) -> float:
+        if not len(chosen):
             return 0.0
-        chosen = np.array(key)
         kept = _kept_rows(units[chosen], self.weights)
         total = similarity_sum(self._similarity[chosen[kept]], matching=self.matching)
         return total / len(self.reference)
@@ -263,19 +265,13 @@ def _irredundant(normals: Floats, weights: Floats) -> Floats:
 def _kept_rows(normals: Floats, weights: Floats) -> Indices:
     """The numbers of normals that do not follow from others, ascending.
 
-    When the weights violate some, nothing is known to lie inside them: then each that lies in the
-    cone of the rest is dropped, one after the other.
+    Where the weights hold all of them and some with equality, these may be equalities of the cone:
+    `find_facets` keeps all of those, and one normal for each facet beside them.
     """
     if len(normals) < 2:
         return np.arange(len(normals))
-    if (normals @ weights >= -TOLERANCE * float(np.linalg.norm(weights))).all():
-        found = find_facets(normals, weights)
-        return np.sort(np.concatenate([found.facets, found.equalities]).astype(np.int64))
-    kept = list(range(len(normals)))
-    for row in range(len(normals)):
-        rest = [other for other in kept if other != row]
-        if rest:
-            nearest = nearest_in_cone(normals[rest], normals[row])
-            if nearest.converged and nearest.distance <= TOLERANCE:
-                kept = rest
-    return np.array(kept)
+    smallest, tolerance = (normals @ weights).min(), TOLERANCE * float(np.linalg.norm(weights))
+    if abs(smallest) > tolerance:
+        return needed_rows(normals)
+    found = find_facets(normals, weights)
+    return np.sort(np.concatenate([found.facets, found.equalities]).astype(np.int64))

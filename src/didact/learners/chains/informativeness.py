@@ -432,14 +432,16 @@ def drawn_like(evidence: Evidence, probabilities: Floats, effort: _Effort) -> In
     """Sets of demonstrations of a policy (S, A): pairs (n_draws, steps), -1 for none."""
     mdp, (_, n, starts, rng) = evidence.mdp, effort
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
-    blocks = []
-    for d in evidence.demonstrations:
-        first = np.full(n, d[0][0])
-        if starts == "drawn":
-            first = rng.choice(mdp.n_states, size=n, p=begin / begin.sum())
-        limit = MAX_EPISODE if has_ended(d, mdp) else len(d)
-        blocks.append(walks_of(mdp, probabilities, first, limit, rng))
-    return np.concatenate(blocks, axis=1)
+    shown = evidence.demonstrations
+    first = np.repeat([d[0][0] for d in shown], n)
+    if starts == "drawn":
+        first = rng.choice(mdp.n_states, size=len(first), p=begin / begin.sum())
+    limits = [MAX_EPISODE if has_ended(d, mdp) else len(d) for d in shown]
+    # All at once: a step of many walks takes little more than a step of one.
+    walks = walks_of(mdp, probabilities, first, max(limits), rng).reshape(len(shown), n, -1)
+    for own, limit in zip(walks, limits, strict=True):
+        own[:, limit:] = -1
+    return walks.transpose(1, 0, 2).reshape(n, -1)
 
 
 def with_one_more(drawn: Indices, seen: Indices) -> Indices:
