@@ -25,6 +25,7 @@ from didact.report.page.scene import (
     Box,
     Picture,
     Scene,
+    across,
     amount,
     scene_of,
     state_in_words,
@@ -267,13 +268,12 @@ def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> Frontier
         mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MOST_MISTAKES]),
         n_more=max(0, len(astray) - MOST_MISTAKES),
         frame=None,
-        shown=_arrows(scene, pairs, 7.4),
+        shown=_arrows(scene, pairs),
         right=_arrows(
             scene,
             ((s, a) for s, _ in astray for a in range(mdp.n_actions) if bec.plan.optimal[s, a]),
-            6.4,
         ),
-        wrong=_arrows(scene, astray, 6.4),
+        wrong=_arrows(scene, astray),
     )
 
 
@@ -301,11 +301,11 @@ def _step(bec: EquivalenceClass, scene: Scene | None, state: int, action: int) -
     return f"{action_words(mdp, action)} in {state_in_words(mdp, state, scene)}"
 
 
-def _arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]], length: float) -> str:
+def _arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]]) -> str:
     if scene is None or scene.kind != "grid":
         return ""
     drawn = ((scene.centre(state), scene.arrows[action]) for state, action in pairs)
-    return "".join(stub(here, to, length) for here, to in drawn if to is not None)
+    return "".join(across(here, to) for here, to in drawn if to is not None)
 
 
 LONGEST_BAR = 420

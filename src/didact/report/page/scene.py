@@ -93,6 +93,15 @@ def _head(x: float, y: float, ux: float, uy: float) -> str:
     return f"M{number(ax)} {number(ay)}L{number(x)} {number(y)}L{number(bx)} {number(by)}"
 
 
+def across(here: Place, direction: tuple[int, int]) -> str:
+    """An arrow through the cell; each stroke starts anew, so that dashes leave its head whole."""
+    ux, uy = direction
+    x, y = here[0] + ux * 7.5, here[1] + uy * 7.5
+    ends = [(here[0] - ux * 7, here[1] - uy * 7)]
+    ends += [(x - 4 * ux + way * uy, y - 4 * uy - way * ux) for way in (3, -3)]
+    return "".join(f"M{number(a)} {number(b)}L{number(x)} {number(y)}" for a, b in ends)
+
+
 CELL = 20.0
 """Units of a picture that one cell is wide."""
 

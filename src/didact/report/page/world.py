@@ -6,7 +6,7 @@ A grid world alone, as a piece of a page or a file, needs little else: first pic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from didact.mdp.model import deciding_states, idle_states
 from didact.mdp.task import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.grid import N_COLOURS, falls, grid_scene
-from didact.report.page.scene import WIDEST_CELL, Box, Picture, Scene, stub, view_of
+from didact.report.page.scene import WIDEST_CELL, Box, Picture, Place, Scene, across, stub, view_of
 from didact.report.page.templates import render
 from didact.worlds.gym.environments import event_words
 
@@ -102,7 +102,7 @@ def astray_picture(facts: Facts, belief: BeliefFacts, scene: Scene) -> Astray:
     return Astray(
         frame=_picture("astray", box, "What the wrong reward would do differently", told),
         right=_moves(scene, inside, facts.bec.plan.optimal),
-        wrong=_moves(scene, inside, belief.wrong),
+        wrong=_moves(scene, inside, belief.wrong, across),
     )
 
 
@@ -115,13 +115,18 @@ def _within(cell: tuple[int, int], box: Box) -> bool:
     return row <= cell[0] < row + rows and column <= cell[1] < column + columns
 
 
-def _moves(scene: Scene, states: Iterable[int], taken: Any) -> str:
+def _moves(
+    scene: Scene,
+    states: Iterable[int],
+    taken: Any,
+    arrow: Callable[[Place, tuple[int, int]], str] = lambda here, to: stub(here, to, 6.4),
+) -> str:
     parts = []
     for state in states:
         for action in taken[state].nonzero()[0].tolist():
             direction = scene.arrows[action]
             if direction is not None:
-                parts.append(stub(scene.centre(state), direction, 6.4))
+                parts.append(arrow(scene.centre(state), direction))
     return "".join(parts)
 
 
