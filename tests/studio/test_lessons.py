@@ -34,6 +34,19 @@ def test_a_lesson_teaches_and_is_as_small_as_that_of_teach():
     assert "<script" not in told["html"]
 
 
+def test_walks_are_whole_unless_they_are_to_be_cut():
+    task = read_painting(dict(MEADOW)).task()
+    for wish, is_whole in (({}, True), ({"trim": True}, False)):
+        shown = taught(task, {"settings": wish})["demonstrations"]
+        ends = []
+        for each in shown:
+            row = task.mdp.transitions.matrix()[each[-1][0] * task.mdp.n_actions + each[-1][1]]
+            ends.append(bool(task.mdp.terminal[row.argmax()]))
+        assert all(ends) == is_whole
+    circling = taught(make("FrozenLake-v1"), {})["demonstrations"]
+    assert all(len({*map(tuple, each)}) == len(each) for each in circling)
+
+
 def test_a_horizon_is_kept_and_what_stays_open_is_told():
     task = make("FrozenLake-v1", discount=0.9)
     told = taught(task, {"settings": {"horizon": 3, "cost": "pairs"}})
@@ -56,7 +69,16 @@ def test_names_are_text():
 
 @pytest.mark.parametrize(
     "given",
-    [None, [], {"loss": 1}, {"teacher": "random"}, {"cost": 3}, {"horizon": 0}, {"horizon": "9"}],
+    [
+        None,
+        [],
+        {"loss": 1},
+        {"teacher": "random"},
+        {"cost": 3},
+        {"horizon": 0},
+        {"horizon": "9"},
+        {"trim": 1},
+    ],
 )
 def test_settings_are_checked(given):
     with pytest.raises(InvalidInput):

@@ -50,8 +50,10 @@ def test_its_lessons_are_those_of_the_library(tmp_path, monkeypatch, n):
             if kind != "teach":
                 continue
             wish = json.loads(question)["settings"]
-            own = {name: wish[name] for name in ("cost", "scope")}
+            own = {name: wish[name] for name in ("cost", "scope", "trim")}
             lesson = teach(task, teacher="exact", **own)
+            if any(len({*each}) < len(each) for each in lesson.demonstrations):
+                lesson = teach(task, teacher="exact", **{**own, "trim": True})  # it goes in circles
             shown = [[list(pair) for pair in each] for each in lesson.demonstrations]
             assert told["demonstrations"] == shown
             assert told["status"] == lesson.status

@@ -17,7 +17,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import Scope, demonstrated_pairs
 from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, counted, shown, whole_number
+from didact.inputs import choice, counted, flag, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import family_document, task_document
 from didact.mdp.task import is_grid
@@ -43,7 +43,7 @@ LOSSES = ("0%", "1%", "5%", "10%", "20%")
 """What a learner may lose after a lesson that is good enough; 0%: nothing is left open."""
 LOSS_TIME = 20.0
 """Seconds to look for such a lesson."""
-SETTINGS = {"teacher", "cost", "scope", "horizon", "loss"}
+SETTINGS = {"teacher", "cost", "scope", "horizon", "loss", "trim"}
 
 
 def read_settings(given: Any) -> dict[str, Any]:
@@ -54,22 +54,30 @@ def read_settings(given: Any) -> dict[str, Any]:
         )
     horizon = given.get("horizon")
     return {
-        "teacher": choice(given.get("teacher", "exact"), "teacher", TEACHERS),
+        "teacher": choice(given.get("teacher", TEACHERS[0]), "teacher", TEACHERS),
         "cost": choice(given.get("cost", "demonstrations"), "cost", COSTS),
         "scope": choice(given.get("scope", "reachable"), "scope", SCOPES),
         "horizon": None if horizon is None else whole_number(horizon, "horizon", 1, 1000),
         "loss": choice(given.get("loss", "0%"), "loss", LOSSES),
+        "trim": flag(given.get("trim", False), "trim"),  # people are shown whole walks
     }
 
 
 def lesson_with(
     subject: Task | Family, bec: EquivalenceClass, settings: Mapping[str, Any]
 ) -> Lesson:
-    """The lesson of `teach`, or of `teach_within` where something may be lost."""
-    rest = {name: settings[name] for name in ("teacher", "cost", "horizon")}
+    """The lesson of `teach`, or of `teach_within` where something may be lost.
+
+    Whole walks that go round in circles up to the horizon are cut: they have no end to show.
+    """
+    rest = {name: settings[name] for name in ("teacher", "cost", "horizon", "trim")}
     if settings["loss"] == LOSSES[0]:
-        return teach(subject, bec=bec, **rest)
-    return teach_within(subject, settings["loss"], bec=bec, time_limit=LOSS_TIME, **rest)
+        lesson = teach(subject, bec=bec, **rest)
+    else:
+        lesson = teach_within(subject, settings["loss"], bec=bec, time_limit=LOSS_TIME, **rest)
+    if settings["trim"] or all(len({*shown}) == len(shown) for shown in lesson.demonstrations):
+        return lesson
+    return lesson_with(subject, bec, {**settings, "trim": True})
 
 
 @lru_cache(maxsize=1)  # the cone and the games ask about one task again and again
@@ -325,21 +333,31 @@ def rolled(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
 
 
 SIGNS = ascii_letters + digits
-DEFAULTS = {"cost": "demonstrations", "scope": "reachable", "horizon": None, "loss": "0%"}
+DEFAULTS = {
+    "cost": "demonstrations",
+    "scope": "reachable",
+    "horizon": None,
+    "loss": "0%",
+    "trim": True,
+}
+"""Of the library and the command line, so that code and command need not say them."""
 
 
 def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """Texts by name: task, lesson with its proof, page, picture where there is one, and code."""
     settings = read_settings(question.get("settings", {}))
-    command = command_code(question, settings)
     if isinstance(subject, Family):
         whole_class = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
         lesson = lesson_with(subject, whole_class, settings)
+        settings["trim"] = lesson.settings["trim"]
+        command = command_code(question, settings)
         verified = verified_lesson(subject, lesson)
         page = family_page(subject, lesson, verified=verified)
         whole, picture = family_document(subject), None
     else:
         bec, lesson = lesson_for(subject, settings)
+        settings["trim"] = lesson.settings["trim"]
+        command = command_code(question, settings)
         verified = verified_lesson(subject, lesson)
         page = lesson_page(subject, lesson, bec=bec, verified=verified, command=command)
         whole = task_document(subject)
@@ -388,7 +406,7 @@ def command_code(question: Mapping[str, Any], settings: Mapping[str, Any]) -> st
         words.append("task.json")
     words += ["--teacher", settings["teacher"]]
     for name, value in _changed(settings).items():
-        words += [f"--{name}", str(value)]
+        words += ["--no-trim"] if name == "trim" else [f"--{name}", str(value)]
     return shlex.join([*words, "--out", "lesson.json"])
 
 

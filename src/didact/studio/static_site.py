@@ -31,8 +31,9 @@ from didact.studio.worlds import read_subject
 MAX_BYTES = 30 * 2**20
 """Of a site: what a link of a class may load."""
 QUIZZES = 3
-COSTS, SCOPES = ("demonstrations", "pairs"), ("reachable", "all")
-USUAL = {"cost": "demonstrations", "scope": "reachable", "loss": "0%"}
+TRIMMED, SCOPES = {"demonstrations": False, "pairs": True}, ("reachable", "all")
+"""For each cost whether demonstrations are cut, as the page asks for them."""
+USUAL = {"cost": "demonstrations", "scope": "reachable", "loss": "0%", "trim": False}
 Subject = Mapping[str, Any]
 Answers = dict[str, Any]
 
@@ -93,9 +94,9 @@ def recorded(subject: Subject) -> Iterator[tuple[str, Any]]:
         yield asked("look")
     else:
         yield from _views(made)
-    for cost in COSTS:
+    for cost, trim in TRIMMED.items():
         for scope in SCOPES:
-            yield asked("teach", settings={"cost": cost, "scope": scope, "loss": "0%"})
+            yield asked("teach", settings={**USUAL, "cost": cost, "scope": scope, "trim": trim})
     yield asked("export", settings=USUAL)
     if isinstance(made, Task):
         yield from _cones(asked)

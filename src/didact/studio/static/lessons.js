@@ -15,11 +15,12 @@ export function lessons(panel, subject) {
   const cost = choice("Keep small", { demonstrations: "demonstrations", pairs: "steps in all" });
   const scope = choice("Behaviour counts", { reachable: "where one can get", all: "everywhere" });
   const loss = choice("A learner may lose", { "0%": "nothing", "1%": "1 %", "5%": "5 %", "10%": "10 %", "20%": "20 %" });
+  const walks = choice("Show", { whole: "whole walks", cut: "only what is needed" });
   const horizon = make("input", { type: "text", inputmode: "numeric", maxlength: "4", placeholder: "any", onchange: update });
-  loss.select.disabled = horizon.disabled = IS_STATIC;
-  settings.append(cost.label, scope.label, loss.label, make("label", { className: "field" }, "Longest demonstration", horizon));
+  loss.select.disabled = walks.select.disabled = horizon.disabled = IS_STATIC;
+  settings.append(cost.label, scope.label, loss.label, walks.label, make("label", { className: "field" }, "Longest demonstration", horizon));
   panel.append(verdict, badges, status, settings, parts);
-  let asked = 0, answered = null;
+  let asked = 0, answered = null, counts = false;
 
   function choice(words, options) {
     const select = make("select", { onchange: update },
@@ -28,7 +29,13 @@ export function lessons(panel, subject) {
   }
 
   function wished() {
-    const wish = { cost: cost.select.value, scope: scope.select.value, loss: loss.select.value };
+    // The fewest steps in all are those of walks that are cut.
+    if (counts !== (cost.select.value === "pairs")) {
+      counts = !counts;
+      walks.select.value = counts ? "cut" : "whole";
+    }
+    walks.select.disabled = IS_STATIC || counts;
+    const wish = { cost: cost.select.value, scope: scope.select.value, loss: loss.select.value, trim: walks.select.value === "cut" };
     return horizon.value.trim() ? { ...wish, horizon: Number(horizon.value) } : wish;
   }
 
