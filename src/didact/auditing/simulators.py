@@ -109,7 +109,7 @@ def audit_simulator(env: Any, agent: Any, features: Any, weights: Any, loss: Any
         seen, setting = env, env.setting
         if agent is not None:
             some = seen.observations[:2]
-            act = batch_policy(agent, setting.simulator.action_space, some)
+            act = batch_policy(agent, setting.simulator, some)
             setting = replace(setting, policy=act)
     else:
         seen = observe(env, agent, features=features, weights=weights, n_rollouts=10,

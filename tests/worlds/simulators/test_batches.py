@@ -1,5 +1,7 @@
 """Policies and features of one state or of many give the same; what they give is checked."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -7,7 +9,8 @@ from gymnasium import spaces
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.worlds.simulators.batches import Stepped, batch_features, batch_policy
 
-TWO, BOX = spaces.Discrete(2), spaces.Box(-1, 1, (1,))
+TWO = SimpleNamespace(action_space=spaces.Discrete(2), view=None)
+BOX = SimpleNamespace(action_space=spaces.Box(-1, 1, (1,)), view=None)
 SOME = np.array([[0.0, 1.0], [2.0, -3.0]])
 MANY = np.random.default_rng(0).normal(size=(50, 2))
 
@@ -45,6 +48,32 @@ def test_many_states_are_one_question():
     before = agent.calls
     act(MANY)
     assert agent.calls == before + 1
+
+
+class Doubling:
+    """Says with the names of VecNormalize what observations become."""
+
+    norm_obs = True
+
+    def __init__(self, shape):
+        self.obs_rms = SimpleNamespace(mean=np.zeros(shape))
+
+    def normalize_obs(self, observations):
+        return 2 * observations - 3
+
+
+@pytest.mark.parametrize(("own", "of_simulator"), [(1, 0), (0, 1), (1, 1)])
+def test_a_policy_sees_what_its_training_or_the_environment_normalises_once(own, of_simulator):
+    agent = Predictor()
+    agent.observation_space = spaces.Box(-9, 9, (2,))
+    agent.get_vec_normalize_env = lambda: Doubling(2) if own else None
+    view = Doubling(2).normalize_obs if of_simulator else None
+    act = batch_policy(agent, SimpleNamespace(action_space=TWO.action_space, view=view), SOME)
+    np.testing.assert_array_equal(act(MANY), (MANY[:, 1] > 1.5).astype(int))
+    agent.is_normalised = True
+    agent.get_vec_normalize_env = lambda: Doubling(4)  # of single frames, which were stacked later
+    act = batch_policy(agent, SimpleNamespace(action_space=TWO.action_space, view=view), SOME)
+    np.testing.assert_array_equal(act(MANY), (MANY[:, 1] > 0).astype(int))
 
 
 def test_continuous_actions_keep_their_shape():

@@ -129,18 +129,3 @@ def test_what_cannot_be_copied_is_made_anew_only_if_that_does_the_same(gravity, 
 def test_what_is_no_environment_is_refused(env):
     with pytest.raises(InvalidParameter, match=r"env must be|has no environment"):
         open_simulator(env)
-
-
-def test_one_environment_of_a_vector_environment_is_taken():
-    import gymnasium
-
-    many = gymnasium.make_vec("MountainCar-v0", num_envs=3, vectorization_mode="sync")
-    assert open_simulator(many).name == "MountainCar-v0"
-    entry = gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="vector_entry_point")
-    assert open_simulator(entry).name == "CartPole-v1"
-
-    class VecNormalize:
-        num_envs = 1
-
-    with pytest.raises(Unsupported, match="VecNormalize steps several environments, or changes"):
-        open_simulator(VecNormalize())

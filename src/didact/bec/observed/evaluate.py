@@ -136,7 +136,7 @@ def _evaluate_observed(
     if callable(asked) or hasattr(asked, "predict"):
         if planner is not None:
             raise InvalidParameter("planner is for weights; a policy needs none")
-        other = batch_policy(asked, setting.simulator.action_space, seen.observations[:2])
+        other = batch_policy(asked, setting.simulator, seen.observations[:2])
     else:
         weights = as_weights(asked, len(setting.weights))
         if planner is None:
@@ -152,7 +152,7 @@ def _planned(seen: Observed, weights: Floats, planner: Any) -> Policy:
         )
     with own_code("the planner"):
         given = planner(weights)
-    return batch_policy(given, seen.setting.simulator.action_space, seen.observations[:2])
+    return batch_policy(given, seen.setting.simulator, seen.observations[:2])
 
 
 def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -> Choose:

@@ -414,7 +414,7 @@ class _Observer(NamedTuple):
         """Policy and features for many states at once, tried on the first steps of episodes."""
         batch = self.simulator.begin(seeds)
         before = batch.observations
-        act = batch_policy(self.asked.policy, self.simulator.action_space, before)
+        act = batch_policy(self.asked.policy, self.simulator, before)
         chosen = act(before)
         stepped = batch.step(chosen)
         phi = batch_features(self.asked.features, self.asked.names, (before, chosen, stepped))

@@ -151,6 +151,7 @@ class Absent:
     n_steps = 0
     is_random = False
     time_limit: int | None = None
+    view = None
     chance_assumption = ""
 
     def __init__(self, name: str, restoring: str):
@@ -247,7 +248,7 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
     simulator = open_simulator(env)
     _require_chance(simulator, old.repeats > 1)
     some = seen.observations[: min(20, len(seen.observations))]
-    act = batch_policy(agent, simulator.action_space, some)
+    act = batch_policy(agent, simulator, some)
     if not np.allclose(act(some), seen.own[: len(some)]):
         raise InvalidParameter(
             "policy must be the one that was seen; it acts otherwise in what the file shows"

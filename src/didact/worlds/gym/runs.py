@@ -161,6 +161,8 @@ def _no_steps(_: float) -> float:
 class Normalised:
     """An agent that sees observations as VecNormalize normalised them; from a trusted pickle."""
 
+    is_normalised = True
+
     def __init__(self, agent: Any, path: str):
         try:
             with open_file(path) as file:

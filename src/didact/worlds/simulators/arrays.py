@@ -42,6 +42,7 @@ class ArraySimulator:
     """An environment that steps arrays of states."""
 
     restoring = "as the arrays that they are"
+    view: Any = None
 
     def __init__(self, env: Any, name: str):
         self.env = env
@@ -224,8 +225,8 @@ def vector_entry(id: str) -> VectorEntry | None:
 class VectorEntry:
     """A vector environment whose copies are the columns of `state`."""
 
-    def __init__(self, env: Any, id: str):
-        self._env, self._id = env, id
+    def __init__(self, env: Any, id: str, *, is_changed: bool = False):
+        self._env, self.id, self._is_changed = env, id, is_changed
         self._spaces: dict[int, Any] = {}
         self.time_limit = getattr(env.spec, "max_episode_steps", None)
         self._dtype = env.single_observation_space.dtype
@@ -253,11 +254,21 @@ class VectorEntry:
         """States in the environment's own precision."""
         return states.astype(self._dtype)
 
-    def drawn(self) -> DrawnStates:
-        """The environment as one object that draws itself."""
+    def is_made_as(self, env: Any) -> bool:
+        """Whether another vector environment is of the same class."""
+        return type(env) is type(self._env)
+
+    def same_settings(self, env: Any) -> bool:
+        """Whether its numbers and texts are those of another one."""
+        return _settings(env) == _settings(self._env)
+
+    def drawn(self) -> DrawnStates | None:
+        """The environment as one object that draws itself; None where it was changed."""
         import gymnasium
 
-        return DrawnStates(gymnasium.make(self._id, render_mode="rgb_array"))
+        if self._is_changed:
+            return None
+        return DrawnStates(gymnasium.make(self.id, render_mode="rgb_array"))
 
     def _sized(self, n: int) -> None:
         self._env.num_envs = n
@@ -268,3 +279,12 @@ class VectorEntry:
         self._env.action_space = self._spaces[n]
         self._env.steps = np.zeros(n, dtype=np.int32)
         self._env.prev_done = np.zeros(n, dtype=np.bool_)
+
+
+def _settings(env: Any) -> dict[str, Any]:
+    """What was set of a vector environment, but for how many copies it steps and draws."""
+    return {
+        name: value
+        for name, value in vars(env).items()
+        if isinstance(value, (bool, int, float, str)) and not name.startswith(("num_", "screen"))
+    }

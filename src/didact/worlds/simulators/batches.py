@@ -11,6 +11,7 @@ them can be pickled wherever the given function can."""
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -67,7 +68,8 @@ class Simulator(Protocol):
 
     restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
     whether steps depend on chance. time_limit: steps after which the environment's own limit, which
-    ends nothing here, would cut an episode off; None without.
+    ends nothing here, would cut an episode off; None without. view: what policies see of
+    observations; None where they see them as they are.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Simulator(Protocol):
     n_steps: int
     is_random: bool
     time_limit: int | None
+    view: Callable[[Any], Any] | None
 
     @property
     def chance_assumption(self) -> str:
@@ -111,18 +114,21 @@ EXACTLY, ROUGHLY = 1e-6, 1e-3
 """Shares by which answers to one question may differ."""
 
 
-def batch_policy(policy: Any, action_space: Any, some: Any) -> Policy:
-    """The actions of a policy in many states; `some` observations are tried.
+def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
+    """The actions of a policy in many of a simulator's states; `some` observations are tried.
 
     policy: an object with `predict`, as Stable-Baselines3 has it, or a function of an observation
     or of many. It must answer the same when it is asked again.
     """
     answer = _predictor(policy) if hasattr(policy, "predict") else policy
+    view = own_view(policy) or simulator.view
+    if view is not None and not getattr(policy, "is_normalised", False):
+        answer = partial(_viewed, answer, view)
     if not callable(answer):
         raise InvalidParameter(
             f"policy must be a function of observations or have predict; it is {shown(policy)}"
         )
-    shape = tuple(getattr(action_space, "shape", ()) or ())
+    shape = tuple(getattr(simulator.action_space, "shape", ()) or ())
     if not _takes_many(answer, (some,)):
         answer = _each(answer)
     if not _equal(_actions(answer, shape, some), _actions(answer, shape, some)):
@@ -131,6 +137,43 @@ def batch_policy(policy: Any, action_space: Any, some: Any) -> Policy:
             "deterministic version"
         )
     return partial(_actions, answer, shape)
+
+
+def own_view(policy: Any) -> Callable[[Any], Any] | None:
+    """How the VecNormalize that a model was trained with normalises what it sees; None without."""
+    held = getattr(policy, "get_vec_normalize_env", None)
+    normalisation = held() if callable(held) else None
+    mean = getattr(getattr(normalisation, "obs_rms", None), "mean", None)
+    seen = getattr(getattr(policy, "observation_space", None), "shape", None)
+    # frames that were stacked after they were normalised have another shape
+    return normaliser(normalisation) if mean is not None and np.shape(mean) == seen else None
+
+
+def normaliser(normalisation: Any) -> Callable[[Any], Any] | None:
+    """How a VecNormalize normalises observations, as it is now; None where it does not."""
+    if not normalisation.norm_obs:
+        return None
+    with own_code("copying VecNormalize"):  # a copy is without its environments
+        return Normaliser(copy.deepcopy(normalisation))
+
+
+class Normaliser:
+    """What a VecNormalize that nobody else holds makes of observations."""
+
+    def __init__(self, normalisation: Any):
+        self._normalisation = normalisation
+
+    def __call__(self, observations: Any) -> Any:
+        """Of one or many."""
+        return self._normalisation.normalize_obs(observations)
+
+    def __deepcopy__(self, memo: Any) -> Normaliser:
+        """Itself: nothing changes it, and a VecNormalize without environments has no copies."""
+        return self
+
+
+def _viewed(answer: Callable[[Any], Any], view: Callable[[Any], Any], observations: Any) -> Any:
+    return answer(view(observations))
 
 
 def _predictor(agent: Any) -> Callable[[Any], Any]:

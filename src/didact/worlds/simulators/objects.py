@@ -36,6 +36,8 @@ PLAIN = 0.01
 class ObjectSimulator:
     """Environments that `make` makes, restored one way or another; origin: whence, in words."""
 
+    view: Any = None
+
     def __init__(
         self,
         make: Callable[[], Any],

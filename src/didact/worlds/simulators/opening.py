@@ -11,7 +11,12 @@ from typing import Any
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import nearest_spelling, own_code, shown
 from didact.worlds.gym.environments import make_environment, name_of, wrappers_of
-from didact.worlds.simulators.arrays import ArraySimulator, is_array_simulator, vector_entry
+from didact.worlds.simulators.arrays import (
+    ArraySimulator,
+    VectorEntry,
+    is_array_simulator,
+    vector_entry,
+)
 from didact.worlds.simulators.batches import Simulator
 from didact.worlds.simulators.classics import LQR, MountainCar, Pendulum
 from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources, unchanged
@@ -60,12 +65,19 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
     """A simulator of an environment.
 
     env: 'point-robot', 'lqr', an object that steps arrays of states (see `simulators.arrays`), the
-        id of a Gymnasium environment, an environment, its class, or a function that makes one.
+        id of a Gymnasium environment, an environment, its class, a function that makes one, or a
+        vector environment, of which one is taken.
     restore: how states are put back: 'auto', the first way that holds to the bit, or 'own',
         'mujoco', 'copy' or 'replay'.
     plain: objects, whose steps give `info`, also where a vector entry point steps arrays.
     """
-    env = _single(env)
+    if _is_vector(env):
+        from didact.worlds.simulators.vectors import taken_apart
+
+        one, view = taken_apart(env)
+        simulator = open_simulator(one, restore=restore, plain=plain)
+        simulator.view = view
+        return simulator
     title = env if isinstance(env, str) else None
     env = named_environment(env)
     if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
@@ -89,22 +101,10 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
     return _restored(make, name_of(getattr(first, "unwrapped", first)), restore, drawing)
 
 
-def _single(env: Any) -> Any:
-    """One environment of those that a vector environment steps; others as they are."""
-    if inspect.isclass(env) or not hasattr(env, "num_envs") or is_array_simulator(env):
-        return env
-    kind = type(env).__name__
-    inside = getattr(env, "envs", None)
-    if kind in ("DummyVecEnv", "SyncVectorEnv") and inside:
-        return inside[0]
-    spec = getattr(env, "spec", None)
-    if spec is not None and getattr(env, "env", None) is None:
-        return spec.id
-    raise Unsupported(
-        f"{kind} steps several environments, or changes what they show; give one environment, or "
-        "a function that makes it, and the agent with its normalisation (load_agent of its folder, "
-        "trust_pickle=True) or in a function that calls normalize_obs"
-    )
+def _is_vector(env: Any) -> bool:
+    """Whether this steps several environments; arrays of states are stepped otherwise."""
+    is_made = not isinstance(env, str) and not inspect.isclass(env)
+    return is_made and hasattr(env, "num_envs") and not callable(getattr(env, "start", None))
 
 
 def _restored(
@@ -127,7 +127,8 @@ def _is_object(env: Any) -> bool:
 def _of_object(env: Any, restore: str) -> ObjectSimulator:
     """A simulator of copies of an environment as it was given, which is reset and stepped to see
     whether they do what it does; where they do not, of those that its spec makes, if these do."""
-    plain, spec = _without_limit(env), getattr(env, "spec", None)
+    plain = _without_limit(env)
+    spec = getattr(plain, "spec", None)
     name = name_of(getattr(plain, "unwrapped", plain))
     is_made = spec is not None and getattr(spec, "entry_point", None) is not None
 
@@ -152,6 +153,8 @@ def _of_object(env: Any, restore: str) -> ObjectSimulator:
 
 
 def _title(env: Any) -> str:
+    if isinstance(env, VectorEntry):
+        return env.id
     built_in = {kind: name for name, kind in BUILT_IN.items()}
     return built_in.get(type(env), type(env).__name__)
 
@@ -167,7 +170,7 @@ def _maker(env: Any) -> Callable[[], Any]:
 
 def _fresh(make: Callable[..., Any], *given: Any) -> Any:
     with own_code("making the environment"):
-        return _without_limit(make(*given))
+        return _without_idle(make(*given))
 
 
 def _made_from(spec: Any) -> Any:
@@ -176,11 +179,23 @@ def _made_from(spec: Any) -> Any:
     return gymnasium.make(spec)
 
 
+IDLE = ("TimeLimit", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics", "Monitor")
+"""Wrappers that cut episodes off or only look on; Monitor is Stable-Baselines3's."""
+
+
 def _without_limit(env: Any) -> Any:
-    """The environment without the wrappers that cut episodes off or only look on."""
-    idle = {"TimeLimit", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics"}
-    while wrappers_of(env) and type(env).__name__ in idle:
+    """The environment without idle wrappers around it."""
+    while wrappers_of(env) and type(env).__name__ in IDLE:
         env = env.env
+    return env
+
+
+def _without_idle(env: Any) -> Any:
+    """A fresh environment without idle wrappers, also those that others are put around: a Monitor
+    refuses to be stepped once its time limit has passed."""
+    env = _without_limit(env)
+    for wrapper in wrappers_of(env):
+        wrapper.env = _without_limit(wrapper.env)
     return env
 
 

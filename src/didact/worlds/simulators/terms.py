@@ -205,7 +205,7 @@ def _steps(
     while n_made < n_steps:
         batch = simulator.begin([int(rng.integers(2**31))])
         if policy is not None and act is None:
-            act = batch_policy(policy, simulator.action_space, batch.observations)
+            act = batch_policy(policy, simulator, batch.observations)
         by_policy, number = act is not None and number % 2 == 1, number + 1
         for _ in range(max(20, n_steps // 4)):
             before = batch.observations

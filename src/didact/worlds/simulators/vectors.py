@@ -1,0 +1,123 @@
+"""One environment of those that a vector environment steps, showing what that shows.
+
+Branching resets and copies environments one by one, so a vector environment is taken apart: its
+first environment is used, with the frames that VecFrameStack puts together. What VecNormalize
+does outside of all others is done to what policies see; features see observations as they are, and
+rewards are never normalised. Vector environments are told by their attributes and the names of
+their classes: Stable-Baselines3 need not be installed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from didact.errors import Unsupported
+from didact.worlds.simulators.arrays import VectorEntry, vector_entry
+from didact.worlds.simulators.batches import normaliser
+
+View = Callable[[Any], Any]
+"""What a policy sees of observations, one or many."""
+LOOKING_ON = (
+    *("VecMonitor", "VecCheckNan", "VecVideoRecorder", "VecTransposeImage"),
+    *("RecordEpisodeStatistics", "RecordVideo", "HumanRendering"),
+)
+"""Wrappers of vector environments that change nothing here; models transpose pictures by themselves
+where they need it."""
+
+
+def taken_apart(env: Any) -> tuple[Any, View | None]:
+    """One environment of a vector environment, and what VecNormalize makes of its observations."""
+    kind = type(env).__name__
+    inner = getattr(env, "venv", None) or getattr(env, "env", None)
+    if inner is None:
+        return _first(env, kind), None
+    one, view = taken_apart(inner)
+    if kind in LOOKING_ON:
+        return one, view
+    if kind == "VecNormalize":
+        return (one if view is None else Viewed(one, view)), normaliser(env)
+    if kind == "VecFrameStack":
+        stacked = env.stacked_obs
+        axis = getattr(stacked, "repeat_axis", None)
+        if axis is None:
+            raise Unsupported(
+                "VecFrameStack of Dict observations is not taken apart; give one environment with "
+                "a gymnasium.Wrapper that stacks its frames"
+            )
+        return Frames(one if view is None else Viewed(one, view), stacked.n_stack, axis), None
+    single = "gymnasium.Wrapper" if hasattr(env, "venv") else f"gymnasium.wrappers.{kind}"
+    raise Unsupported(
+        f"{kind} changes what a vector environment shows or does; put a {single} that does the "
+        "same around one environment, and give that environment"
+    )
+
+
+def _first(env: Any, kind: str) -> Any:
+    """An environment as a vector environment without wrappers has it."""
+    inside = getattr(env, "envs", None)
+    if isinstance(inside, list | tuple) and inside and hasattr(inside[0], "reset"):
+        return inside[0]
+    if kind == "SubprocVecEnv":
+        raise Unsupported(
+            "SubprocVecEnv steps environments in other processes, where they cannot be copied; "
+            "make it with vec_env_cls=DummyVecEnv, or give a function that makes one environment"
+        )
+    if kind == "AsyncVectorEnv":
+        raise Unsupported(
+            "AsyncVectorEnv steps environments in other processes, where they cannot be copied; "
+            "give its function env.env_fns[0], or make it with vectorization_mode='sync'"
+        )
+    plain, id = env.unwrapped, getattr(getattr(env, "spec", None), "id", "")
+    registered = vector_entry(id) if id else None
+    if registered is None or not registered.is_made_as(plain):
+        raise Unsupported(
+            f"{kind} steps several environments at once and cannot be taken apart; give one of "
+            "them, or start(n, rng) and step(states, actions) on arrays (docs/simulators.md)"
+        )
+    if registered.same_settings(plain):
+        return id
+    return VectorEntry(copy.deepcopy(plain), id, is_changed=True)
+
+
+class Viewed(gymnasium.ObservationWrapper):
+    """An environment that shows what VecNormalize makes of its observations."""
+
+    def __init__(self, env: Any, view: View):
+        super().__init__(env)
+        self._view = view
+        shape = env.observation_space.shape
+        self.observation_space = spaces.Box(-np.inf, np.inf, shape, np.float32)
+
+    def observation(self, observation: Any) -> Any:
+        """What is shown instead."""
+        return self._view(observation)
+
+
+class Frames(gymnasium.Wrapper):
+    """An environment that shows its last observations as one, and zeros before the first."""
+
+    def __init__(self, env: Any, n: int, axis: int):
+        super().__init__(env)
+        self._n, self._axis = n, axis
+        self._frames: list[Any] = []
+        seen = env.observation_space
+        low, high = (np.repeat(bound, n, axis=axis) for bound in (seen.low, seen.high))
+        self.observation_space = spaces.Box(low, high, dtype=seen.dtype)
+
+    def reset(self, **options: Any) -> Any:
+        """A fresh episode."""
+        shown, info = self.env.reset(**options)
+        self._frames = [np.zeros_like(shown)] * (self._n - 1) + [shown]
+        return np.concatenate(self._frames, axis=self._axis), info
+
+    def step(self, action: Any) -> Any:
+        """A step; the oldest frame goes."""
+        shown, *rest = self.env.step(action)
+        self._frames = [*self._frames[1:], shown]
+        return np.concatenate(self._frames, axis=self._axis), *rest

@@ -1,0 +1,195 @@
+"""Vector environments: what one of their environments shows is what they show, step by step."""
+
+from types import SimpleNamespace
+
+import gymnasium
+import numpy as np
+import pytest
+
+from didact.errors import Unsupported
+from didact.worlds.simulators.opening import open_simulator
+from didact.worlds.simulators.vectors import taken_apart
+
+HAS_MODES = hasattr(gymnasium, "VectorizeMode")
+
+
+class Monitor(gymnasium.Wrapper):
+    """As that of Stable-Baselines3: no step after the end, be it the time limit."""
+
+    def reset(self, **options):
+        self.is_over = False
+        return self.env.reset(**options)
+
+    def step(self, action):
+        if self.is_over:
+            raise RuntimeError("Tried to step environment that needs reset")
+        after = self.env.step(action)
+        self.is_over = after[2] or after[3]
+        return after
+
+
+class Scaled(gymnasium.ObservationWrapper):
+    def observation(self, observation):
+        return 3 * observation
+
+
+class DummyVecEnv:
+    """Environments one after the other."""
+
+    def __init__(self, *envs):
+        self.envs, self.num_envs = list(envs), len(envs)
+
+
+class SubprocVecEnv:
+    num_envs = 2
+
+
+class VecEnvWrapper:
+    num_envs = 2
+
+    def __init__(self, venv):
+        self.venv = venv
+
+
+class VecMonitor(VecEnvWrapper):
+    pass
+
+
+class VecExtractDictObs(VecEnvWrapper):
+    pass
+
+
+class VecFrameStack(VecEnvWrapper):
+    def __init__(self, venv, n):
+        super().__init__(venv)
+        self.stacked_obs = SimpleNamespace(n_stack=n, repeat_axis=-1)
+
+
+class VecNormalize(VecEnvWrapper):
+    """Its copies, as those of Stable-Baselines3, have no environments."""
+
+    norm_obs = True
+
+    def normalize_obs(self, observations):
+        return np.clip(observations / 2 - 1, -10, 10)
+
+    def __deepcopy__(self, memo):
+        return VecNormalize(None)
+
+
+def pendulum():
+    return DummyVecEnv(Monitor(gymnasium.make("Pendulum-v1")))
+
+
+def shown(env, n=4):
+    """What the first steps show."""
+    batch = open_simulator(env).begin([5])
+    rows = [batch.observations[0]]
+    rows += [batch.step(np.array([[0.5]])).observations[0] for _ in range(n)]
+    batch.keep(np.zeros(1, dtype=bool))
+    return np.array(rows)
+
+
+def test_the_first_environment_is_stepped_beyond_its_time_limit():
+    plain = shown("Pendulum-v1", 250)
+    np.testing.assert_array_equal(shown(pendulum(), 250), plain)
+    np.testing.assert_array_equal(shown(VecMonitor(pendulum()), 250), plain)
+    inside = DummyVecEnv(Scaled(Monitor(gymnasium.make("Pendulum-v1"))))
+    np.testing.assert_array_equal(shown(inside, 250), 3 * plain)
+    assert open_simulator(pendulum()).restoring.endswith("as the object that was given")
+
+
+def test_frames_are_stacked_newest_last_after_zeros():
+    plain = shown("Pendulum-v1")
+    stacked = shown(VecFrameStack(pendulum(), 3))
+    np.testing.assert_array_equal(stacked[0], [*np.zeros(6), *plain[0]])
+    np.testing.assert_array_equal(stacked[4], plain[2:5].ravel())
+    inside = shown(VecFrameStack(VecNormalize(pendulum()), 3))
+    np.testing.assert_array_equal(inside[0], [*np.zeros(6), *(plain[0] / 2 - 1)])
+    np.testing.assert_array_equal(inside[4], plain[2:5].ravel() / 2 - 1)
+
+
+def test_policies_see_what_is_normalised_and_features_do_not():
+    simulator = open_simulator(VecNormalize(VecFrameStack(pendulum(), 2)))
+    some = simulator.begin([5]).observations
+    np.testing.assert_array_equal(simulator.view(some), some / 2 - 1)
+    np.testing.assert_array_equal(some[0, 3:], shown("Pendulum-v1", 0)[0])
+    env = VecNormalize(pendulum())
+    env.norm_obs = False
+    assert open_simulator(env).view is None
+
+
+@pytest.mark.skipif(not HAS_MODES, reason="this Gymnasium has no modes of vectors")
+def test_vectors_of_gymnasium_keep_what_they_were_made_with():
+    def made(id="Pendulum-v1", mode="sync", **settings):
+        return gymnasium.make_vec(id, num_envs=3, vectorization_mode=mode, **settings)
+
+    np.testing.assert_allclose(np.diff(shown(made(g=0.0))[:, 2]), 0.15 * 0.5, atol=1e-6)
+    entry = "vector_entry_point"
+    assert open_simulator(made("CartPole-v1", entry)).name == "CartPole-v1"
+    changed = open_simulator(made("CartPole-v1", entry, sutton_barto_reward=True))
+    assert changed.name == "CartPole-v1"
+    assert changed.drawn() is None
+    for simulator, reward in ((changed, 0.0), (open_simulator("CartPole-v1"), 1.0)):
+        assert simulator.begin([0]).step(np.array([1])).rewards.tolist() == [reward]
+
+
+class Odd(gymnasium.vector.VectorEnv):
+    num_envs = 2
+
+
+def wrapped():
+    many = gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("Pendulum-v1")])
+    return gymnasium.wrappers.vector.NormalizeObservation(many)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (SubprocVecEnv, "vec_env_cls=DummyVecEnv, or give a function that makes one"),
+        (lambda: VecExtractDictObs(pendulum()), r"put a gymnasium\.Wrapper that does the same"),
+        (Odd, r"Odd steps several environments at once and cannot be taken apart; give one of"),
+        pytest.param(
+            wrapped,
+            r"put a gymnasium\.wrappers\.NormalizeObservation that does the same around one",
+            marks=pytest.mark.skipif(not HAS_MODES, reason="older wrappers are of other modules"),
+        ),
+    ],
+)
+def test_what_cannot_be_taken_apart_is_refused_with_a_remedy(make, match):
+    with pytest.raises(Unsupported, match=match):
+        open_simulator(make())
+
+
+def test_environments_of_other_processes_are_refused_with_the_function_that_makes_one():
+    class AsyncVectorEnv:
+        num_envs = 2
+
+    with pytest.raises(Unsupported, match=r"give its function env\.env_fns\[0\], or make it with"):
+        open_simulator(AsyncVectorEnv())
+
+
+def test_those_of_stable_baselines_show_the_same():
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
+    from stable_baselines3.common.env_util import make_vec_env
+
+    normalised = vec_env.VecNormalize(make_vec_env("Pendulum-v1", 2, seed=0))
+    normalised.reset()
+    for _ in range(50):
+        normalised.step(np.zeros((2, 1)))
+    normalised.training = False
+    both = vec_env.VecFrameStack(normalised, 3)
+    ours = open_simulator(both).begin([7])
+    both.seed(7)
+    theirs = both.reset()
+    for _ in range(5):
+        np.testing.assert_allclose(ours.observations[0], theirs[0], atol=1e-6)
+        actions = np.full((2, 1), 0.7, dtype=np.float32)
+        theirs = both.step(actions)[0]
+        ours.step(actions[:1])
+    ours.keep(np.zeros(1, dtype=bool))
+    raw = open_simulator(normalised)
+    some = raw.begin([3]).observations
+    np.testing.assert_array_equal(raw.view(some), normalised.normalize_obs(some))
+    stacked = vec_env.VecFrameStack(make_vec_env("Pendulum-v1", 1), 3)
+    assert taken_apart(stacked)[0].observation_space == stacked.observation_space
