@@ -8,8 +8,12 @@ import pytest
 
 import didact
 from didact.errors import InvalidInput
+from didact.files import json as json_files
+from didact.files.json import parse_json
 from didact.mdp import Transitions
 from didact.mdp.model import idle_states
+from didact.mdp.recordings import formats
+from didact.mdp.recordings import text as text_formats
 
 
 def without_idle_states(task):
@@ -65,3 +69,29 @@ def test_a_lesson_of_other_states_says_what_happened_and_what_to_do(tmp_path):
         with pytest.raises(InvalidInput, match=told):
             didact.check(task, given)
     assert didact.check(old, tmp_path / "lesson.json").teaches is lesson.is_complete
+
+
+@pytest.mark.parametrize("name", ["long.jsonl", "long.json"])
+def test_a_recording_is_parsed_once(tmp_path, monkeypatch, name):
+    task = didact.make("six-cell")
+    shown = [[(state, 0)] for state in (1, 2, 3)]
+    path = formats.save_recording(didact.Recording(shown, task=task), tmp_path / name)
+    parsed = []
+
+    def counted(text):
+        parsed.append(text)
+        return parse_json(text)
+
+    for module in (formats, text_formats, json_files):
+        monkeypatch.setattr(module, "parse_json", counted)
+    assert [d.pairs for d in formats.given_items(path, task)] == [tuple(s) for s in shown]
+    assert len(parsed) == (4 if name.endswith("l") else 1)
+
+
+@pytest.mark.parametrize("key", ['"kind"', '"\\u006bind"'])
+@pytest.mark.parametrize("name", ["items.jsonl", "items.json"])
+def test_feedback_is_found_however_its_kind_is_spelled(tmp_path, name, key):
+    item = f'{{{key}: "stop", "pairs": [[0, 1]]}}'
+    text = item if name.endswith("l") else f"\n [{item}]"
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert formats.has_feedback(tmp_path / name)

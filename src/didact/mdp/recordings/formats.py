@@ -20,7 +20,7 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidModel, InvalidParameter
 from didact.files.json import parse_json, read_json
-from didact.files.reading import read_lines, shown_path
+from didact.files.reading import read_lines, read_text, shown_path
 from didact.inputs import counted, shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
 from didact.mdp.family import Family
@@ -323,6 +323,8 @@ def _listed(path: str) -> tuple[Any, bool]:
     if not os.path.isfile(path) or not path.endswith((".json", ".jsonl")):
         return None, False
     try:
+        if not _names_kinds(path):
+            return None, False
         if path.endswith(".jsonl"):
             return _lines(path), False
         document = read_json(path)
@@ -332,6 +334,19 @@ def _listed(path: str) -> tuple[Any, bool]:
         return document, False
     items = document.get("items")
     return items, isinstance(items, list)
+
+
+def _names_kinds(path: str) -> bool:
+    """Whether a file's text can name items; else only the readers of demonstrations parse it.
+
+    Without this, long recordings would be parsed twice. An escaped sign could spell any name.
+    """
+    if path.endswith(".jsonl"):
+        lines = (line for i, line in enumerate(read_lines(path)) if i or '"format"' not in line)
+        return any('"kind"' in line or "\\" in line for line in lines)
+    text = read_text(path)
+    name = '"items"' if text.lstrip()[:1] == "{" else '"kind"'
+    return name in text or "\\" in text
 
 
 def _lines(path: str) -> list[Any]:
