@@ -402,23 +402,3 @@ def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):
         terminal.press(key)
         assert terminal.end() == 0
         assert "Whoever answers stopped." in terminal.text
-
-
-def test_a_comparison_can_be_drawn():
-    import numpy as np
-    from rich.console import Console
-
-    from didact.active import StrategyComparison
-    from didact.report.terminal.tables import draw_comparison
-
-    loss = np.array([[[9, 4.0], [9, 1.0]], [[7, 3.0], [7, 1.0]]])
-    ones = np.ones((2, 2))
-    found = StrategyComparison(("one", "two"), ("random", "mine"), loss, loss / 10, ones, ones, {})
-    console = Console(width=80)
-    with console.capture() as captured:
-        console.print(draw_comparison(found))
-    lines = [line.split() for line in captured.get().splitlines()]
-    assert lines[0] == ["2", "worlds,", "1", "question", "each"]
-    assert lines[3][:4] == ["random", "3.500", "-", "3.500"]
-    assert lines[4][:3] == ["mine", "1.000", "-2.500"]
-    assert len(lines[3][4]) > 3 * len(lines[4][-1])

@@ -24,7 +24,8 @@ from didact.mdp.naming import state_words
 from didact.mdp.recordings.formats import given_items
 from didact.planning.paths import draw
 from didact.report.page.plain import wishes
-from didact.report.terminal.tables import SURE, belief_line, draw_question
+from didact.report.terminal.tables import draw_question
+from didact.report.words.beliefs import SURE, belief_line
 
 PERSON_SURE = 0.95
 """With a person, questions end when in every state so many of the draws agree."""

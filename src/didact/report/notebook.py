@@ -27,10 +27,22 @@ from didact.report.page.lesson import lesson_fragment, task_fragment
 from didact.report.page.scene import amount
 from didact.report.page.templates import render
 from didact.report.page.words import task_words
-from didact.report.words.beliefs import Scale, told_lines, unsure_states, weight_cells
+from didact.report.words.beliefs import (
+    Scale,
+    describe_run,
+    run_table,
+    told_lines,
+    unsure_states,
+    weight_cells,
+)
 from didact.report.words.exams import VERDICTS, describe_audit, exam_line
 from didact.report.words.lessons import mixed_line
-from didact.report.words.tasks import between, transfer_curve_lines
+from didact.report.words.tasks import (
+    between,
+    describe_ranking,
+    ranking_table,
+    transfer_curve_lines,
+)
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
 from didact.teaching.rank import DifficultyRanking
 
@@ -248,32 +260,16 @@ def difficulty_fragment(row: Difficulty) -> str:
 @fragment.register
 def ranking_fragment(rows: DifficultyRanking) -> str:
     """Tasks, the hardest to teach first."""
-    records = [
-        {
-            "task": row.name,
-            "states": row.n_states,
-            "features": row.n_features,
-            "facets": row.n_facets,
-            "equalities": row.n_equalities,
-            "demonstrations": between(row.fewest_demonstrations, row.n_demonstrations),
-            "pairs": between(row.fewest_pairs, row.n_pairs),
-        }
-        for row in rows
-        if row.error is None
-    ]
-    failed = [f"{shown_name(row.name)}: {row.error}" for row in rows if row.error is not None]
-    columns = tuple(records[0]) if records else ()
-    return result_fragment(f"{counted(len(rows), 'task')}, hardest first", failed, records, columns)
+    said, table = describe_ranking(list(rows)), ranking_table(list(rows))
+    lines = said.following(details=True, indent="")
+    return result_fragment(said.verdict, lines, table, tuple(table[0]) if table else ())
 
 
 @fragment.register
 def run_fragment(run: Run) -> str:
     """What was asked, and what was known after each answer."""
-    from didact.active.run import ENDINGS
-
-    title = f"{shown_name(run.task_name)}: {counted(run.n_queries, 'question')} by {run.strategy}"
-    columns = ("number", "state", "policy_loss", "wrong_actions", "value_at_risk", "sure", "mixed")
-    return result_fragment(title, [ENDINGS[run.ended]], run.to_records(), columns)
+    said, table = describe_run(run), run_table(run, str)
+    return result_fragment(said.verdict, said.following(indent=""), table, tuple(table[0]))
 
 
 @fragment.register

@@ -1,12 +1,12 @@
-"""Tables with bars in a terminal: the weights of a belief, a run, the difficulty of tasks.
+"""Tables in a terminal: the weights of a belief with bars, a run, the difficulty of tasks.
 
 The bars of a table share one scale, so that its rows can be compared by eye. What a person is asked
-is drawn on the world.
+is drawn on the world. `report.words` has the sentences and the cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from didact.active import Run, Situation, Step, StrategyComparison
-from didact.active.run import ENDINGS
+from didact.active import Run, Situation
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.risk import Fit
@@ -36,8 +35,16 @@ from didact.report.terminal.worlds import (
     draw_grid,
     indented,
 )
-from didact.report.words.beliefs import LONGEST_FEATURE, Scale, describe_belief, weight_cells
-from didact.report.words.tasks import between
+from didact.report.words.beliefs import (
+    LONGEST_FEATURE,
+    SURE,
+    Scale,
+    describe_belief,
+    describe_run,
+    run_table,
+    weight_cells,
+)
+from didact.report.words.tasks import describe_ranking, ranking_table
 from didact.teaching.rank import Difficulty
 
 NARROWEST_BAR, WIDEST_BAR = 9, 61
@@ -137,140 +144,49 @@ class _Bars:
         return "".join(signs)
 
 
-SURE = 0.95
-"""A state is known when so many of the draws agree with what the learned policy does there."""
-
-BAR, NARROW = "█", 72
-
-
-def run_line(run: Run) -> str:
-    """The result in one line."""
-    first, last = run.steps[0], run.steps[-1]
-    asked = f"{shown_name(run.task_name)}: {counted(run.n_queries, 'question')} by {run.strategy}"
-    end = f"{ENDINGS[run.ended][0].upper()}{ENDINGS[run.ended][1:]}."
-    if last.policy_loss is None or first.policy_loss is None:
-        return f"{asked}: {risk_words(last)}. {end}"
-    loss = f"policy loss {first.policy_loss:.3g} -> {last.policy_loss:.3g}"
-    wrong = f"wrong actions {first.wrong_actions:.0%} -> {last.wrong_actions:.0%}"
-    return f"{asked}: {loss}, {wrong}. {end}"
-
-
-def risk_words(step: Step) -> str:
-    """What the learned policy may lose, as far as the belief tells."""
-    if step.is_point:
-        return "the learner gives one reward and does not say how sure it is"
-    if step.value_at_risk == 0.0 and step.bound in (0.0, None):
-        return "as far as it knows, the learned policy loses nothing"
-    told = "" if step.bound is None else f" (at most {step.bound:.3g} at 95% confidence)"
-    return f"in 95 of 100 cases the learned policy loses at most {step.value_at_risk:.3g}{told}"
+NARROW = 72
 
 
 def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) -> RenderableType:
     """The result, then one row for each answer; of many answers the first and the last."""
-    shown = list(run.steps)
-    if len(shown) > FIRST + LAST and not details:
-        shown = [*shown[:FIRST], *shown[-LAST:]]
-    lines = []
-    if len(shown) < len(run.steps):
-        lines.append(f"  ({len(run.steps) - len(shown)} more rows after {FIRST - 1}; --details)")
-    n_wrong = sum(not step.mixed for step in run.steps)
-    if n_wrong:
-        of = f"{n_wrong} of {counted(len(run.steps), 'step')} (!)"
-        lines.append(f"  the chains had not mixed in {of}: run more steps")
+    wide = width >= NARROW
+
+    def named(state: int) -> str:
+        words = state_words(task, state)
+        return words if cell_len(words) <= (width - OTHERS if wide else 8) else f"state {state}"
+
+    said, rows, lines = describe_run(run), run_table(run, named), []
+    if len(rows) > FIRST + LAST and not details:
+        lines.append(f"  ({len(rows) - FIRST - LAST} more rows after {FIRST - 1}; --details)")
+        rows = [*rows[:FIRST], *rows[-LAST:]]
+    without = [] if wide and details else ["bound"]
+    without += [] if wide else ["agreed"]
+    without += ["VaR 95%"] if "loss" in rows[0] and width < 50 else []
+    lines += said.following()
     return Group(
-        *(Text(line, style="bold") for line in wrapped_lines([run_line(run)], width)),
+        *(Text(line, style="bold") for line in wrapped_lines([said.verdict], width)),
         "",
-        _run_table(task, run, shown, width, details=details),
+        _indented_table(rows, [name for name in rows[0] if name not in without], left="asked"),
         *(Text(line) for line in wrapped_lines(lines, width)),
     )
 
 
 FIRST, LAST = 4, 12
 """Rows of a long run that are shown, from its beginning and its end."""
-
-
-def _run_table(
-    task: Task, run: Run, shown: Sequence[Step], width: int, *, details: bool
-) -> RenderableType:
-    """Columns: answer, state asked, loss, wrong actions, risk, known states, facets.
-
-    details: the 95% bound on the risk too, where there is room.
-    """
-    true = run.steps[0].policy_loss is not None
-    wide = width >= NARROW
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    names = ["", "asked", *(["loss", "wrong"] if true else [])]
-    risky = not true or width >= 50
-    names += ["VaR 95%"] if risky else []
-    names += ["bound"] if wide and details else []
-    names += ["agreed"] if wide else []
-    names += ["facets"] if true else []
-    for name in names:
-        table.add_column(name, justify="left" if name == "asked" else "right", no_wrap=True)
-    for step in shown:
-        cells = [
-            f"{step.number}{' ' if step.mixed else '!'}",
-            _asked(task, step, width - OTHERS if wide else 8),
-        ]
-        if true:
-            cells += [_figure(step.policy_loss), f"{step.wrong_actions:.0%}"]
-        cells += [_figure(step.value_at_risk)] if risky else []
-        cells += [_figure(step.bound)] if wide and details else []
-        cells += [f"{step.agreed:.0%}"] if wide else []
-        cells += [f"{step.covered}/{step.n_elements}"] if true else []
-        table.add_row(*map(Text, cells))
-    return indented_table(table)
-
-
-def indented_table(table: Table) -> RenderableType:
-    """A table set in from the left."""
-    from rich.padding import Padding
-
-    return Padding(table, (0, 0, 0, INDENT), expand=False)
-
-
 OTHERS = 50
 """What the other columns of a run take."""
 
 
-def _asked(task: Task, step: Step, longest: int) -> str:
-    """Where was asked; the state's number where its name is too long."""
-    if step.state is None:
-        return "-"
-    words = state_words(task, step.state)
-    return words if cell_len(words) <= longest else f"state {step.state}"
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}" if abs(value) < 1e4 else f"{value:.2e}"
-
-
-def bar(value: float | None, scale: float, room: int) -> str:
-    """A bar of at most `room` signs; a small dot for what is above 0 and too short for one."""
-    if value is None or value <= 0.0 or scale <= 0.0 or not room:
-        return ""
-    return BAR * round(room * value / scale) or "·"
-
-
-# Comparisons
-
-
-def draw_comparison(found: StrategyComparison, *, width: int = 80) -> RenderableType:
-    """One row for each strategy: area under the loss curve and the difference to the baseline."""
-    rows = found.table()
-    scale = max(row["area"] for row in rows)
+def _indented_table(
+    rows: Sequence[Mapping[str, str]], names: Sequence[str], *, left: str
+) -> RenderableType:
+    """Cells by column, set in from the left; all columns but one end at the right."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("strategy", "area", "difference (95%)", "last", ""):
-        left = name in ("strategy", "")
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="left" if name == left else "right", no_wrap=True)
     for row in rows:
-        interval = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
-        is_baseline = row["difference"] == row["low"] == row["high"] == 0.0
-        cells = [row["strategy"], f"{row['area']:.3f}", "-" if is_baseline else interval]
-        drawn = bar(row["area"], scale, max(width // 5, 6))
-        table.add_row(*cells, f"{row['last']:.3f}", Text(drawn, style="cyan"))
-    title = f"{counted(len(found.tasks), 'world')}, {counted(found.n_queries, 'question')} each"
-    return Group(Text(title, style="bold"), "", indented_table(table))
+        table.add_row(*(Text(row[name]) for name in names))
+    return Padding(table, (0, 0, 0, INDENT), expand=False)
 
 
 # What a person sees
@@ -329,78 +245,19 @@ def _in_words(task: Task, state: int) -> list[str]:
     return lines
 
 
-def belief_line(step: Step, situation: Situation) -> str:
-    """What is believed after an answer, in one line."""
-    states = np.flatnonzero(~situation.mdp.terminal)
-    n_known = int((situation.agreement[states] >= SURE).sum())
-    known = f"sure of {n_known} of {counted(len(states), 'state')}"
-    n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
-    after = f"after {counted(n_answers, 'answer')}"
-    if step.is_point:
-        return f"{after}: {risk_words(step)}"
-    end = "" if step.mixed else "; the chains have not mixed, so take it with care"
-    return f"{after}: {known}; {risk_words(step)}{end}"
-
-
-COLUMNS = ("states", "k", "facets", "equal", "demos", "pairs", "shows", "time")
-LONGEST_NAME = 26
-MAX_RANKED, MAX_FAILED = 15, 2
-"""Tasks that are listed, and those that could not be ranked, unless all are asked for."""
+MAX_RANKED = 15
+"""Tasks that are listed, unless all are asked for."""
 
 
 def draw_rank(
     rows: Sequence[Difficulty], *, width: int = 80, details: bool = False
 ) -> RenderableType:
     """A line for each task that was ranked, and why others were not."""
-    ranked = [row for row in rows if row.error is None]
+    ranked = ranking_table(rows)
     shown = ranked if details else ranked[:MAX_RANKED]
-    parts: list[RenderableType] = []
-    if shown:
-        parts.append(Padding(_table(shown), (0, 0, 0, INDENT), expand=False))
+    parts = [_indented_table(shown, list(shown[0]), left="task")] if shown else []
     lines = []
     if len(shown) < len(ranked):
         lines.append(f"  ({counted(len(ranked) - len(shown), 'more task')}; --details)")
-    lines += [f"  {line}" for line in _legend(shown)] if shown else []
-    failed = [row for row in rows if row.error is not None]
-    told = failed if details else failed[:MAX_FAILED]
-    lines += [f"  not ranked: {shown_name(row.name)}: {row.error}" for row in told]
-    if len(told) < len(failed):
-        lines.append(f"  ({counted(len(failed) - len(told), 'more')}; --details)")
+    lines += describe_ranking(rows).following(details=details)
     return Group(*parts, *(Text(line) for line in wrapped_lines(lines, width)))
-
-
-def _table(rows: Sequence[Difficulty]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("task", no_wrap=True, max_width=LONGEST_NAME)
-    for column in COLUMNS:
-        table.add_column(column, no_wrap=True, justify="right")
-    for row in rows:
-        table.add_row(shown_name(row.name, LONGEST_NAME), *_cells(row))
-    return table
-
-
-def _cells(row: Difficulty) -> list[str]:
-    return [
-        f"{row.n_states}",
-        f"{row.n_features}",
-        f"{row.n_facets}",
-        f"{row.n_equalities}",
-        between(row.fewest_demonstrations, row.n_demonstrations),
-        between(row.fewest_pairs, row.n_pairs),
-        f"{100 * (row.share or 0):.0f}%",
-        f"{row.seconds:.1f} s",
-    ]
-
-
-def _legend(rows: Sequence[Difficulty]) -> list[str]:
-    """What the columns mean, only those that need it."""
-    lines = ["demos: whole episodes from the task's own starts; pairs: steps from anywhere"]
-    cells = [cell for row in rows for cell in _cells(row)[4:6]]
-    if any(".." in cell for cell in cells):
-        lines.append("2..3: at least 2, and 3 are enough")
-    if any(row.status == "partial" for row in rows):
-        lines.append("3+: whole episodes show only a part, of which `shows` is the share")
-    if any(row.arithmetic == "float" for row in rows):
-        named = ", ".join(shown_name(row.name) for row in rows if row.arithmetic == "float")
-        lines.append(f"in floats, not proved: {named}")
-    return lines

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from didact.active import Run, Situation, Step
+from didact.active.run import ENDINGS
 from didact.inputs import counted, shown_name
 from didact.learners import Belief
 from didact.learners.files import size_in_words
@@ -184,3 +186,73 @@ class Scale:
     def place(self, value: float, length: float) -> float:
         """How far along a line of some length a number lies."""
         return length * (value - self.low) / ((self.high - self.low) or 1.0)
+
+
+SURE = 0.95
+"""A state is known when so many of the draws agree with what the learned policy does there."""
+
+
+def describe_run(run: Run) -> Description:
+    """What was asked, what the learned policy loses before and after, why it ended."""
+    first, last = run.steps[0], run.steps[-1]
+    asked = f"{shown_name(run.task_name)}: {counted(run.n_queries, 'question')} by {run.strategy}"
+    found = risk_words(last)
+    if last.policy_loss is not None and first.policy_loss is not None:
+        found = (
+            f"policy loss {first.policy_loss:.3g} -> {last.policy_loss:.3g}, "
+            f"wrong actions {first.wrong_actions:.0%} -> {last.wrong_actions:.0%}"
+        )
+    end = f"{ENDINGS[run.ended][0].upper()}{ENDINGS[run.ended][1:]}."
+    n_wrong = sum(not step.mixed for step in run.steps)
+    of = f"{n_wrong} of {counted(len(run.steps), 'step')} (!)"
+    warning = f"the chains had not mixed in {of}: run more steps"
+    return Description(f"{asked}: {found}. {end}", (warning,) if n_wrong else ())
+
+
+def run_table(run: Run, named: Callable[[int], str]) -> list[dict[str, str]]:
+    """A row of cells by column for each answer.
+
+    named: what a state is called. Without the true reward there is no loss, and nothing is wrong.
+    """
+    rows = []
+    for step in run.steps:
+        row = {
+            "": f"{step.number}{' ' if step.mixed else '!'}",
+            "asked": "-" if step.state is None else named(step.state),
+        }
+        true = run.steps[0].policy_loss is not None
+        if true:
+            row |= {"loss": _figure(step.policy_loss), "wrong": f"{step.wrong_actions:.0%}"}
+        row |= {"VaR 95%": _figure(step.value_at_risk), "bound": _figure(step.bound)}
+        row["agreed"] = f"{step.agreed:.0%}"
+        if true:
+            row["facets"] = f"{step.covered}/{step.n_elements}"
+        rows.append(row)
+    return rows
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}" if abs(value) < 1e4 else f"{value:.2e}"
+
+
+def risk_words(step: Step) -> str:
+    """What the learned policy may lose, as far as the belief tells."""
+    if step.is_point:
+        return "the learner gives one reward and does not say how sure it is"
+    if step.value_at_risk == 0.0 and step.bound in (0.0, None):
+        return "as far as it knows, the learned policy loses nothing"
+    told = "" if step.bound is None else f" (at most {step.bound:.3g} at 95% confidence)"
+    return f"in 95 of 100 cases the learned policy loses at most {step.value_at_risk:.3g}{told}"
+
+
+def belief_line(step: Step, situation: Situation) -> str:
+    """What is believed after an answer, in one line."""
+    states = np.flatnonzero(~situation.mdp.terminal)
+    n_known = int((situation.agreement[states] >= SURE).sum())
+    known = f"sure of {n_known} of {counted(len(states), 'state')}"
+    n_answers = len(situation.demonstrations) + len(situation.belief.feedback)
+    after = f"after {counted(n_answers, 'answer')}"
+    if step.is_point:
+        return f"{after}: {risk_words(step)}"
+    end = "" if step.mixed else "; the chains have not mixed, so take it with care"
+    return f"{after}: {known}; {risk_words(step)}{end}"

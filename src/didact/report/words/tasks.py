@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from didact.inputs import counted, shown_name
 from didact.mdp import Family, Task
 from didact.report.words import Description, Listing
-from didact.teaching import Frontier, Transfer
+from didact.teaching import Difficulty, Frontier, Transfer
 
 MAX_WORLDS = 6
 """Open worlds that are told, unless all are asked for."""
@@ -76,3 +76,45 @@ def between(low: int | None, high: int | None) -> str:
     if low is None:
         return f"{high}+"
     return f"{high}" if low == high else f"{low}..{high}"
+
+
+LONGEST_NAME, MAX_FAILED = 26, 2
+"""Signs of a task's name, and tasks that could not be ranked that are told, unless all are."""
+
+
+def describe_ranking(rows: Sequence[Difficulty]) -> Description:
+    """What the columns of a ranking mean, only those that need it, and what was not ranked."""
+    ranked = [row for row in rows if row.error is None]
+    facts: list[str | Listing] = []
+    if ranked:
+        facts = ["demos: whole episodes from the task's own starts; pairs: steps from anywhere"]
+    if any(".." in cells[name] for cells in ranking_table(rows) for name in ("demos", "pairs")):
+        facts.append("2..3: at least 2, and 3 are enough")
+    if any(row.status == "partial" for row in ranked):
+        facts.append("3+: whole episodes show only a part, of which `shows` is the share")
+    if any(row.arithmetic == "float" for row in ranked):
+        named = ", ".join(shown_name(row.name) for row in ranked if row.arithmetic == "float")
+        facts.append(f"in floats, not proved: {named}")
+    failed = (row for row in rows if row.error is not None)
+    told = tuple(f"not ranked: {shown_name(row.name)}: {row.error}" for row in failed)
+    facts.append(Listing("", told, MAX_FAILED, "task that was not ranked"))
+    return Description(f"{counted(len(rows), 'task')}, hardest first", tuple(facts))
+
+
+def ranking_table(rows: Sequence[Difficulty]) -> list[dict[str, str]]:
+    """A row for each task that was ranked, by column."""
+    return [
+        {
+            "task": shown_name(row.name, LONGEST_NAME),
+            "states": f"{row.n_states}",
+            "k": f"{row.n_features}",
+            "facets": f"{row.n_facets}",
+            "equal": f"{row.n_equalities}",
+            "demos": between(row.fewest_demonstrations, row.n_demonstrations),
+            "pairs": between(row.fewest_pairs, row.n_pairs),
+            "shows": f"{100 * (row.share or 0):.0f}%",
+            "time": f"{row.seconds:.1f} s",
+        }
+        for row in rows
+        if row.error is None
+    ]
