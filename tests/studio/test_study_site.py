@@ -8,10 +8,13 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is an extra")
 
+from didact import make
+from didact.mdp.naming import action_words
+from didact.report.page.neutral import neutral_world
 from didact.studies.people.records import Records
 from didact.studies.people.study import init_study
 from didact.studio.study_site import study_site
-from didact.studio.study_stage import staged
+from didact.studio.study_stage import staged, tutorial_item
 from tests.studio.asgi import ask, asked
 
 JSON = [("Content-Type", "application/json")]
@@ -222,6 +225,24 @@ def test_the_whole_procedure_step_by_step(whole):
     again = Records(records.path, read_only=True)
     assert len(again.answers()) == 16
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("Taxi-v4", ("north", "south", "west", "east")),
+        ("random-grid", ("up", "down", "left", "right")),
+        ("garnet", None),
+    ],
+)
+def test_the_tutorial_speaks_of_the_actions_of_the_study(name, options):
+    task = make(name)
+    first = action_words(task, 0)
+    for number, right in enumerate(("right", "down")):
+        item = tutorial_item(neutral_world(task), number)
+        assert ("up", "down", "left", "right")[item.right] == right
+        assert item.options == (options or ("up", "down", "left", "right"))
+        assert (first in item.question) == (options is None)
 
 
 def test_who_fails_the_comprehension_questions_is_excluded(whole):

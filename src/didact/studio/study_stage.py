@@ -7,7 +7,7 @@ to the file of the study alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any
@@ -15,9 +15,16 @@ from typing import Any
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.naming import action_words
 from didact.report.page.lesson import demonstrations_piece
-from didact.report.page.neutral import NeutralWorld, neutral_world
+from didact.report.page.neutral import NeutralWorld, joined, neutral_world
 from didact.report.page.scene import state_in_words
-from didact.studies.people.answers import ATTENTION, TUTORIAL, Kept, chosen_in, comprehension
+from didact.studies.people.answers import (
+    ATTENTION,
+    TUTORIAL,
+    Item,
+    Kept,
+    chosen_in,
+    comprehension,
+)
 from didact.studies.people.conditions import Place, members_of
 from didact.studies.people.design import ATTENTIVE, Design
 from didact.studies.people.loop import NextDemonstration, next_demonstration
@@ -107,7 +114,7 @@ class Staged:
             told = {"picture": world.picture(), "legend": world.legend}
             return {**told, "words": self.instructions()}
         if kind == "tutorial":
-            asked = TUTORIAL[item]
+            asked = tutorial_item(self.worlds[0], item)
             return {**tutorial_picture(item), **_as_document(asked), "right": asked.right}
         if kind == "gate":
             items = [_as_document(each) for each in comprehension(design.slips)]
@@ -137,6 +144,28 @@ class Staged:
 
 def _as_document(item: Any) -> dict[str, Any]:
     return {"question": item.question, "options": item.options, "because": item.because}
+
+
+WAYS = ((0, -1), (0, 1), (-1, 0), (1, 0))
+"""Up, down, left and right, in the order of the tutorial's options."""
+MAX_NAMED = 12
+"""Actions of a study that a sentence names."""
+
+
+def tutorial_item(world: NeutralWorld, item: int) -> Item:
+    """A question of the tutorial, its moves called as in the world of the study.
+
+    Where that has no such moves, the question names its actions instead.
+    """
+    task, scene, asked = world.task, world.scene, TUTORIAL[item]
+    names = [action_words(task, action) for action in range(task.mdp.n_actions)]
+    arrows = [] if scene is None else list(scene.arrows)
+    if all(way in arrows for way in WAYS):
+        return replace(asked, options=tuple(names[arrows.index(way)] for way in WAYS))
+    if len(names) > MAX_NAMED:
+        return asked
+    told = f"{asked.question} In the study the actions are others: {joined(names)}."
+    return replace(asked, question=told)
 
 
 @cache
