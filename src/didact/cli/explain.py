@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     from didact.teaching import Lesson
 
 
+_USUAL = {
+    "policy": "optimal",
+    "if_not_optimal": "stop",
+    "teacher": "scot",
+    "scope": "reachable",
+    "arithmetic": "auto",
+    "audience": "experts",
+}
+
+
 @click.command("explain")
 @click.argument("world")
 @options.parameters
@@ -40,7 +50,9 @@ if TYPE_CHECKING:
 )
 @click.option("-n", "--budget", type=options.Whole(1), help="At most so many demonstrations.")
 @options.file("-o", "--out", help="Where the page goes.", default="lesson.html", show_default=True)
-@options.text("--teacher", "scot", "Who picks the demonstrations, as for `didact teach`.")
+@options.text(
+    "--teacher", _USUAL["teacher"], "Who picks the demonstrations, as for `didact teach`."
+)
 @options.horizon
 @options.scope()
 @options.arithmetic("auto: exact, with a proof, up to 20,000 states times features.")
@@ -135,14 +147,6 @@ def _as_pair(text: str | None) -> tuple[int, int] | None:
     return numbers[0], numbers[1]
 
 
-_USUAL = {
-    "policy": "optimal",
-    "if_not_optimal": "stop",
-    "teacher": "scot",
-    "scope": "reachable",
-    "arithmetic": "auto",
-    "audience": "experts",
-}
 _SHORT = {"budget": "-n", "out": "-o", "audience": "--for"}
 
 
@@ -235,7 +239,7 @@ def explain_task(
         arithmetic = "float"
     # Whole rollouts of SCOT end where their episodes do; the exact teacher chooses how a
     # demonstration begins, and after its last needed step it may go on to the horizon.
-    settings.setdefault("teacher", "scot")
+    settings.setdefault("teacher", _USUAL["teacher"])
     how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
     reward = _Reward(task)
     if policy != "optimal":
@@ -316,7 +320,7 @@ def _best_lesson(task: Task, bec: Any, settings: Mapping[str, Any]) -> Lesson:
     from didact.teaching import teach
 
     lesson = teach(task, bec=bec, **settings)
-    if lesson.is_complete or lesson.demonstrations or settings.get("teacher", "scot") != "scot":
+    if lesson.is_complete or lesson.demonstrations or settings["teacher"] != "scot":
         return lesson
     return teach(task, bec=bec, **{**settings, "teacher": "scot-redundant"})
 

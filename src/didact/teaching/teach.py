@@ -64,6 +64,8 @@ from didact.teaching.teachers import chosen_picks, find_teacher, picked_by, teac
 from didact.teaching.trim import with_beginnings
 from didact.worlds.opening import named_world
 
+USUAL_TEACHER = "auto"
+"""The teacher where none is named."""
 MAX_LIES = 100
 """Forged demonstrations that a lesson is made for; its size grows with twice as many."""
 
@@ -79,7 +81,7 @@ def teach(task: Observed, *, demonstrations: str = "clips") -> ClipLesson: ...
 def teach(
     task: Task | Family | Observed,
     *,
-    teacher: str = "auto",
+    teacher: str = USUAL_TEACHER,
     horizon: int | None = None,
     starts: GivenStarts = None,
     cost: Cost = "demonstrations",

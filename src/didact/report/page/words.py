@@ -18,9 +18,10 @@ from didact.report.page.scene import Scene, amount, state_in_words
 from didact.report.words.lessons import cost_words, n_starts, probability_words
 from didact.teaching import Lesson
 from didact.teaching.lesson import FEWEST, checked_line
+from didact.teaching.teach import USUAL_TEACHER
 
 USUAL = {
-    "teacher": "auto",
+    "teacher": USUAL_TEACHER,
     "horizon": None,
     "cost": "demonstrations",
     "scope": "reachable",

@@ -32,17 +32,3 @@ export async function stage(kind) {
   const answer = await fetch(`/stage/${kind}`, { headers: { "X-Didact-Page": PAGE } });
   return answer.ok ? (await answer.json()).stage : null;
 }
-
-// One question at a time, the newest next: wanted() is called as often as one likes.
-export function latest(work) {
-  let running = false, again = false;
-  return async function wanted() {
-    if (running) { again = true; return; }
-    running = true;
-    do {
-      again = false;
-      await work();
-    } while (again);
-    running = false;
-  };
-}

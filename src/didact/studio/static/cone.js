@@ -1,9 +1,9 @@
 // The cone: demonstrations are added one by one, and what still fits shrinks.
 
-import { IS_STATIC, latest } from "./ask.js";
+import { IS_STATIC } from "./ask.js";
 import { make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
-import { work } from "./work.js";
+import { latest, work } from "./work.js";
 
 export function cone(panel, desk) {
   const slider = make("input", { type: "range", min: "0", value: "0", "aria-label": "Demonstrations shown", oninput: () => update() });

@@ -57,17 +57,3 @@ const OTHERWISE = {
 };
 
 export async function stage() { return null; }
-
-// One question at a time, the newest next: wanted() is called as often as one likes.
-export function latest(work) {
-  let running = false, again = false;
-  return async function wanted() {
-    if (running) { again = true; return; }
-    running = true;
-    do {
-      again = false;
-      await work();
-    } while (again);
-    running = false;
-  };
-}

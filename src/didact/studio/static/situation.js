@@ -1,7 +1,8 @@
 // A world that cannot be painted: its board, what else a state says, and the members of a family.
 
-import { ask, latest } from "./ask.js";
+import { ask } from "./ask.js";
 import { byId, make } from "./elements.js";
+import { latest } from "./work.js";
 
 // The view; board: the page's board; subject(): the world now; isSecret(): whether a game hides what is best;
 // open(kind, question): asks for a world and shows it; drawn(view): called when a picture has come.

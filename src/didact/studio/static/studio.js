@@ -1,6 +1,6 @@
 // The studio: a painted world on the left, what the library says about it on the right.
 
-import { IS_STATIC, NOT_HERE, ask, isRecorded, latest } from "./ask.js";
+import { IS_STATIC, NOT_HERE, ask, isRecorded } from "./ask.js";
 import { asked } from "./asked.js";
 import { board } from "./board.js";
 import { cone } from "./cone.js";
@@ -17,7 +17,7 @@ import { situation } from "./situation.js";
 import { decode, encode, past } from "./state.js";
 import { tabs } from "./tabs.js";
 import { teacher } from "./teacher.js";
-import { work } from "./work.js";
+import { latest, work } from "./work.js";
 
 const status = byId("status");
 let subject = named() ?? JSON.parse(document.body.dataset.first);

@@ -1,9 +1,9 @@
 // Play the teacher: choose what to show, watch what stays open, compare with the fewest.
 
-import { ask, latest } from "./ask.js";
+import { ask } from "./ask.js";
 import { counted, make } from "./elements.js";
 import { believer, rewards } from "./rewards.js";
-import { work } from "./work.js";
+import { latest, work } from "./work.js";
 
 export function teacher(panel, desk) {
   let chosen = [];

@@ -41,3 +41,17 @@ function cancelled(place, again, focus) {
   place.replaceChildren("Cancelled; what stands here is from before. ", button);
   if (focus) button.focus();
 }
+
+// One question at a time, the newest next: wanted() is called as often as one likes.
+export function latest(answer) {
+  let running = false, again = false;
+  return async function wanted() {
+    if (running) { again = true; return; }
+    running = true;
+    do {
+      again = false;
+      await answer();
+    } while (again);
+    running = false;
+  };
+}
