@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
+from typing import Any
 
+import numpy as np
 import pytest
 
 import didact
@@ -133,22 +136,78 @@ def test_the_cheapest_changes_are_those_of_all_sets() -> None:
         assert found.confirmed
 
 
-STOCK = ("six-cell", "Taxi-v4", "FrozenLake-v1", "CliffWalking-v1", "random-grid", "garnet")
+STOCK: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("six-cell", {}),
+    ("chain", {}),
+    ("uvm-failure", {}),
+    ("ball-sorting", {}),
+    ("random-grid", {}),
+    ("random-grid", {"size": 6, "n_features": 4, "slip": "1/10"}),
+    ("random-grid", {"size": 5, "n_features": 6, "seed": 3}),
+    ("garnet", {}),
+    ("garnet", {"n_states": 8, "n_actions": 2, "n_features": 8, "branching": 1, "seed": 1}),
+    ("FrozenLake-v1", {}),
+    ("FrozenLake-v1", {"is_slippery": False}),
+    ("FrozenLake-v1", {"map_name": "8x8"}),
+    ("FrozenLake-v1", {"map_name": "8x8", "is_slippery": False}),
+    ("CliffWalking-v1", {}),
+    ("CliffWalking-v1", {"is_slippery": True}),
+    ("Taxi-v4", {}),
+    ("Taxi-v4", {"is_rainy": True}),
+    ("MiniGrid-Empty-5x5-v0", {}),
+    ("MiniGrid-LavaGapS5-v0", {}),
+    ("MiniGrid-DoorKey-5x5-v0", {}),
+)
+
+
+def spread(task: Task, direction: Sequence[int]) -> float:
+    """How much actions differ in return under one direction of the weights, for a drawn policy."""
+    mdp, rng = task.mdp, np.random.default_rng(0)
+    n, m = mdp.n_states, mdp.n_actions
+    moves = np.zeros((n * m, n))
+    offsets, targets = mdp.transitions.offsets, mdp.transitions.successors
+    palette, codes = mdp.transitions.exact()
+    for row in range(n * m):
+        for entry in range(offsets[row], offsets[row + 1]):
+            moves[row, targets[entry]] += float(palette[codes[entry]])
+    paid = np.array(mdp.features.floats, dtype=float).reshape(n, -1, mdp.n_features) @ direction
+    policy = rng.dirichlet(np.ones(m), size=n)
+    ends = np.asarray(mdp.terminal)
+    own = np.where(ends[:, None], 0.0, policy)
+    chain = np.einsum("sa,sat->st", own, moves.reshape(n, m, n))
+    mean = np.where(ends, paid[:, 0], (policy * paid).sum(axis=1))
+    discount = float(mdp.exact_discount)
+    values = np.linalg.solve(np.eye(n) - discount * chain, mean)
+    returns = paid + discount * (moves @ values).reshape(n, m)
+    live = didact.reachable_states(mdp) & ~ends
+    size = 1 + np.abs(values).max()
+    return float((np.ptp(returns[live], axis=1) / size).max(initial=0.0))
 
 
 @pytest.mark.parametrize(
-    "name", [*STOCK[:1], *(pytest.param(x, marks=pytest.mark.slow) for x in STOCK[1:])]
+    ("name", "settings"),
+    [*STOCK[:2], *(pytest.param(*each, marks=pytest.mark.slow) for each in STOCK[2:])],
 )
-def test_stock_environments(name: str) -> None:
-    task = didact.make(name)
+def test_stock_environments(name: str, settings: dict[str, Any]) -> None:
+    task = didact.make(name, **settings)
     found = identify(task)
     bec = didact.equivalence_class(task, arithmetic="exact")
-    lesson = didact.teach(task, starts="all", bec=bec, horizon=1)
-    told = didact.demonstration_class(bec, lesson.demonstrations)
-    assert len(told.unidentifiable) >= len(found.invisible)
-    assert found.confirmed
-    lines = found.lines()
-    assert len(lines) <= 25
+    shown = didact.teach(task, starts="all", bec=bec, horizon=1).demonstrations
+    told = didact.demonstration_class(bec, shown)
+    for direction in found.invisible:  # no demonstration from any start closes a gap
+        for row in told.rows.exact:
+            assert sum(x * y for x, y in zip(row, direction, strict=True)) == 0
+        assert spread(task, direction) < 1e-9
+    for direction in found.left:
+        for change in found.changes or ():
+            assert spread(change.task, direction) < 1e-9
+    if found.changes:
+        assert len(found.left) < len(found.invisible)
+    if found.changes and not found.left:  # some change sees each gap
+        for direction in found.invisible:
+            assert max(spread(change.task, direction) for change in found.changes) > 1e-6
+    assert found.confirmed == (found.changes is not None or not found.invisible)
+    assert len(found.lines()) <= 25
 
 
 def test_features_that_never_differ_cannot_be_told_apart() -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,7 +203,9 @@ def identify(
             )
             of_family = equivalence_class(family, scope=scope, arithmetic="exact")
             left = _invisible(of_family)
-            is_taught = teach(family, bec=of_family, horizon=1, starts="all").is_complete
+            # Single steps from everywhere are all listed: SCOT completes its lesson if any does.
+            lesson_of_all = teach(family, teacher="scot", bec=of_family, horizon=1, starts="all")
+            is_taught = lesson_of_all.is_complete
             confirmed = is_taught and not any(dot(f, u) for f in functionals for u in left)
     return Identification(
         *(task, invisible, told, unit, bounds, lesson.uncovered, chosen),
@@ -330,9 +333,10 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
             moves = _walled(mdp, state)
         if kind in ("end", "wall"):
             start = [Fraction(0) if s == state else p for s, p in enumerate(mdp.start.fractions())]
-            if not sum(start):
+            total = sum(start)
+            if not total:
                 raise InvalidParameter(f"{kind}={state} leaves no start; give start= another one")
-            given["start"] = [p / sum(start) for p in start]
+            given["start"] = [p / total for p in start]
     named = {name: getattr(mdp, name) for name in ("state_names", "action_names", "feature_names")}
     changed = MDP(moves, mdp.features, discount, **given, **named)
     return Task(changed, task.true_weights, name=f"{task.name}, {kind}={value}")
@@ -352,7 +356,7 @@ def _from(mdp: MDP, rows: Iterable[tuple[int, int, int, Fraction]]) -> Transitio
     sums: dict[tuple[int, int, int], Fraction] = {}
     for state, action, target, p in rows:
         key = state, action, target
-        sums[key] = sums.get(key, Fraction(0)) + p
+        sums[key] = sums[key] + p if key in sums else p  # additions of fractions are slow
     listed = [(*key, p) for key, p in sums.items() if p]
     return Transitions.from_rows(listed, mdp.n_states, mdp.n_actions)
 
@@ -393,14 +397,15 @@ def _proposed(task: Task) -> list[_Lazy]:
     return [_Lazy(name, (task, kind, value), Fraction(1)) for name, kind, value in found]
 
 
-class _Lazy(NamedTuple):
-    """A change that is made when it is needed: hundreds are proposed."""
+@dataclass(frozen=True)
+class _Lazy:
+    """A change that is made when it is needed, once: hundreds are proposed."""
 
     name: str
     how: tuple[Task, str, Any]
     price: Fraction
 
-    @property
+    @cached_property
     def task(self) -> Task:
         return _changed(*self.how)
 
