@@ -11,10 +11,10 @@ from didact.worlds.simulators.opening import open_simulator
 from didact.worlds.simulators.terms import READY, find_terms, ready_features
 
 
-def missed(id, n_episodes=3, length=300):
+def missed(id, n_episodes=3, length=300, **settings):
     """The largest difference of a reward to the ready terms, by the environment's own steps."""
-    env = gymnasium.make(id).unwrapped
-    ready = ready_features(open_simulator(id, restore="replay"))
+    env = gymnasium.make(id, **settings).unwrapped
+    ready = ready_features(open_simulator(gymnasium.make(id, **settings), restore="replay"))
     env.action_space.seed(0)
     worst, rng = 0.0, np.random.default_rng(0)
     parts = ready.features.__code__.co_varnames[: ready.features.__code__.co_argcount]
@@ -47,20 +47,59 @@ def test_ready_terms_are_the_rewards_of_gymnasium(id):
 def test_ready_terms_of_the_lander_are_its_rewards():
     pytest.importorskip("Box2D")
     assert missed("LunarLander-v3", n_episodes=20) < 1e-2
+    assert missed("LunarLander-v3", n_episodes=20, continuous=True) < 1e-2
 
 
-@pytest.mark.parametrize("id", ["Hopper-v5", "HalfCheetah-v5", "Walker2d-v5"])
+def test_terms_of_the_walker_are_its_rewards_also_where_it_falls():
+    pytest.importorskip("Box2D")
+    simulator = open_simulator("BipedalWalker-v3")
+    ready = ready_features(simulator)
+    assert ready.names == ("reward_forward", "reward_angle", "reward_ctrl", "reward_fall")
+    n_fallen = 0
+    for seed in range(5):
+        batch, rng = simulator.begin([seed]), np.random.default_rng(seed)
+        for _ in range(400):
+            stepped = batch.step(rng.uniform(-1, 1, (1, 4)).astype(np.float32))
+            assert abs(sum(ready.features(stepped.infos[0])) - stepped.rewards[0]) < 1e-5
+            if stepped.ended[0]:
+                n_fallen += 1
+                break
+        batch.keep(np.zeros(1, dtype=bool))
+    assert n_fallen >= 3
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        *("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5"),
+        *("HumanoidStandup-v5", "InvertedDoublePendulum-v5"),
+    ],
+)
 def test_terms_in_info_are_the_rewards_of_mujoco(id):
     pytest.importorskip("mujoco")
     ready = ready_features(open_simulator(id))
-    assert all(name.startswith("reward_") for name in ready.names)
+    assert all(name.startswith("reward_") or "penalty" in name for name in ready.names[:-1])
     env = gymnasium.make(id)
     env.reset(seed=0)
     for _ in range(50):
         _, reward, ended, _, info = env.step(env.action_space.sample())
-        assert abs(sum(ready.features(info)) - reward) < 1e-9
+        assert abs(ready.weights @ np.array(ready.features(info)) - reward) < 1e-9
         if ended:
             env.reset()
+
+
+def test_a_constant_and_penalties_beside_terms_in_info_are_terms_too():
+    class Costly(Toy):
+        def step(self, action):
+            shown, _, *rest, _ = super().step(action)
+            cost = -(float(action[0]) ** 2)
+            told = {"reward_place": self.place[0], "cost_penalty": cost}
+            return shown, self.place[0] + cost + 2.0, *rest, told
+
+    ready = ready_features(open_simulator(Costly))
+    assert ready.names == ("reward_place", "cost_penalty", "step")
+    assert ready.weights == (1.0, 1.0, 2.0)
+    assert ready.features({"reward_place": 3.0, "cost_penalty": -1.0}) == [3.0, -1.0, 1.0]
 
 
 class Toy(gymnasium.Env):

@@ -151,7 +151,7 @@ class Absent:
     n_steps = 0
     is_random = False
     time_limit: int | None = None
-    view = None
+    view: Any = None
     chance_assumption = ""
 
     def __init__(self, name: str, restoring: str):

@@ -72,7 +72,7 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
     plain: objects, whose steps give `info`, also where a vector entry point steps arrays.
     """
     if _is_vector(env):
-        from didact.worlds.simulators.vectors import taken_apart
+        from didact.worlds.simulators.wrappers import taken_apart
 
         one, view = taken_apart(env)
         simulator = open_simulator(one, restore=restore, plain=plain)
@@ -170,7 +170,7 @@ def _maker(env: Any) -> Callable[[], Any]:
 
 def _fresh(make: Callable[..., Any], *given: Any) -> Any:
     with own_code("making the environment"):
-        return _without_idle(make(*given))
+        return _with_terms(_without_idle(make(*given)))
 
 
 def _made_from(spec: Any) -> Any:
@@ -197,6 +197,15 @@ def _without_idle(env: Any) -> Any:
     for wrapper in wrappers_of(env):
         wrapper.env = _without_limit(wrapper.env)
     return env
+
+
+def _with_terms(env: Any) -> Any:
+    """The environment, with terms of its reward in `info` where Gymnasium reports none of them."""
+    if type(getattr(env, "unwrapped", None)).__name__ != "BipedalWalker":
+        return env
+    from didact.worlds.simulators.wrappers import WalkerTerms
+
+    return WalkerTerms(env)
 
 
 def _chance_of(way: Way, make: Callable[[], Any]) -> Chance:

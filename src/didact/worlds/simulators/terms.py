@@ -59,7 +59,12 @@ def _landing(observation: Any, action: Any, next_observation: Any, terminated: A
     seen = np.asarray(next_observation, dtype=np.float64)
     nearer = (_shape(seen) - _shape(np.asarray(observation, np.float64))) * ~ended[:, None]
     taken = np.asarray(action)
-    main, side = taken == 2, (taken == 1) | (taken == 3)
+    if taken.ndim == 2:  # power of both engines, which start at a half
+        power = np.clip(np.asarray(taken, np.float64), -1, 1)
+        main = np.where(power[:, 0] > 0, (power[:, 0] + 1) / 2, 0.0)
+        side = np.where(np.abs(power[:, 1]) > 0.5, np.abs(power[:, 1]), 0.0)
+    else:
+        main, side = taken == 2, (taken == 1) | (taken == 3)
     # a lander at rest sleeps, and then its speeds are exactly 0; all others that end are lost
     lost = ended & ((np.abs(seen[:, 0]) >= 1) | (np.abs(seen[:, [2, 3, 5]]).max(axis=1) > 0))
     fuel = -np.stack([main, side], axis=1).astype(float) * ~ended[:, None]
@@ -81,6 +86,7 @@ _LANDING = (
     "landed",
     "-lost",
 )
+_LANDER = RewardFeatures(_landing, _LANDING, (100, 100, 100, 10, 0.3, 0.03, 100, 100))
 _STEPS = RewardFeatures(_until_goal, ("step before the end",), (-1.0,))
 READY = {
     "CartPole": RewardFeatures(_alive, ("step",), (1.0,)),
@@ -88,20 +94,22 @@ READY = {
     "MountainCar": RewardFeatures(_alive, ("step",), (-1.0,)),
     "MountainCarContinuous": RewardFeatures(_goal_and_effort, ("goal", "-effort"), (100.0, 0.1)),
     "Pendulum": RewardFeatures(_swing, ("-angle^2", "-speed^2", "-force^2"), (1.0, 0.1, 0.001)),
-    "LunarLander": RewardFeatures(_landing, _LANDING, (100, 100, 100, 10, 0.3, 0.03, 100, 100)),
+    "LunarLander": _LANDER,
+    "LunarLanderContinuous": _LANDER,
 }
 """Terms that Gymnasium documents, by the name of an environment without its version."""
 
 
 class InfoTerms:
-    """Numbers of `info` as features."""
+    """Numbers of `info` as features, and 1 for each step where the reward has a constant."""
 
-    def __init__(self, names: tuple[str, ...]):
+    def __init__(self, names: tuple[str, ...], *, has_constant: bool = False):
         self.names = names
+        self._more = [1.0] if has_constant else []
 
     def __call__(self, info: Any) -> list[float]:
         """Of one step."""
-        return [float(info[name]) for name in self.names]
+        return [float(info[name]) for name in self.names] + self._more
 
 
 def ready_features(simulator: Simulator) -> RewardFeatures:
@@ -111,12 +119,17 @@ def ready_features(simulator: Simulator) -> RewardFeatures:
     space.seed(0)
     stepped = batch.step(np.asarray(space.sample())[None])
     batch.keep(np.zeros(1, dtype=np.bool_))
-    if stepped.infos:
-        names = tuple(name for name in _numbers(stepped.infos[0]) if name.startswith("reward_"))
-        if names:
-            return RewardFeatures(InfoTerms(names), names, (1.0,) * len(names))
+    told = _numbers(stepped.infos[0]) if stepped.infos else {}
+    names = tuple(name for name in told if name.startswith("reward_") or name.endswith("_penalty"))
+    if names:
+        # HumanoidStandup pays 1 for each step and does not say so
+        rest = float(stepped.rewards[0]) - sum(told[name] for name in names)
+        if round(rest) and abs(rest - round(rest)) < SMALL:
+            terms = InfoTerms(names, has_constant=True)
+            return RewardFeatures(terms, (*names, "step"), (1.0,) * len(names) + (round(rest),))
+        return RewardFeatures(InfoTerms(names), names, (1.0,) * len(names))
     ready = READY.get(simulator.name.rsplit("-v", 1)[0])
-    if ready is None or (ready is READY["LunarLander"] and not hasattr(space, "n")):
+    if ready is None:
         raise InvalidParameter(
             f"features='auto' knows {', '.join(READY)}, and environments that report reward_... "
             f"in info; {simulator.name} is none of them. Give features; didact.reward_terms(env) "

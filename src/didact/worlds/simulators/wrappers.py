@@ -1,4 +1,4 @@
-"""One environment of those that a vector environment steps, showing what that shows.
+"""Wrappers around single environments: what a vector environment shows, and terms of rewards.
 
 Branching resets and copies environments one by one, so a vector environment is taken apart: its
 first environment is used, with the frames that VecFrameStack puts together. What VecNormalize
@@ -121,3 +121,24 @@ class Frames(gymnasium.Wrapper):
         shown, *rest = self.env.step(action)
         self._frames = [*self._frames[1:], shown]
         return np.concatenate(self._frames, axis=self._axis), *rest
+
+
+class WalkerTerms(gymnasium.Wrapper):
+    """BipedalWalker, with the terms of its reward in `info`: no observation has the place of the
+    hull, by which the reward of going forward is counted."""
+
+    def step(self, action: Any) -> Any:
+        """A step; where the walker falls, its reward is that of the fall alone."""
+        walker: Any = self.unwrapped
+        before = walker.hull.position.x, abs(walker.hull.angle)
+        shown, reward, ended, is_cut, info = self.env.step(action)
+        place, angle = walker.hull.position.x, abs(walker.hull.angle)
+        has_fallen = walker.game_over or place < 0
+        effort = float(np.abs(np.clip(action, -1, 1)).sum())
+        terms = {
+            "reward_forward": 130 / 30 * (place - before[0]),
+            "reward_angle": -5 * (angle - before[1]),
+            "reward_ctrl": -0.00035 * 80 * effort,
+        }
+        told = dict.fromkeys(terms, 0.0) if has_fallen else terms
+        return shown, reward, ended, is_cut, {**info, **told, "reward_fall": -100.0 * has_fallen}

@@ -8,7 +8,7 @@ import pytest
 
 from didact.errors import Unsupported
 from didact.worlds.simulators.opening import open_simulator
-from didact.worlds.simulators.vectors import taken_apart
+from didact.worlds.simulators.wrappers import taken_apart
 
 HAS_MODES = hasattr(gymnasium, "VectorizeMode")
 
