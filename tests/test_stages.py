@@ -1,7 +1,7 @@
 """Stages: told to who listens, inside and only there, and to nobody else."""
 
 from didact import learn, make, teach, teach_within
-from didact.stages import counting, listening, stage
+from didact.stages import Deadline, counting, deadline, listening, stage, within
 
 
 def test_only_those_who_listen_are_told():
@@ -42,3 +42,20 @@ def test_learners_tell_how_far_they_are():
         learn(task.mdp, shown, budget=60_000)
     assert all(words.startswith("learning: ") for words in told)
     assert "likelihoods" in told[-1]
+
+
+def test_a_deadline_is_that_of_the_work_around_where_this_comes_first(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(Deadline, "clock", staticmethod(lambda: now[0]))
+    assert not deadline().is_set
+    with within():
+        assert not deadline().is_set
+    with within(60) as outer, within(90) as inner:
+        assert inner.left == outer.left == 60
+        with within(share=0.5):
+            assert deadline().left == 30
+            now[0] += 31
+            assert deadline().is_over
+        assert not deadline().is_over
+        assert deadline().left == 29
+    assert not deadline().is_set

@@ -128,7 +128,8 @@ def _audited(seen: Observed, setting: Setting) -> SimulatorAudit:
     fresh = Fresh(setting, SITUATIONS, stream(0, "audit"))
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
     low = binomial_interval(int(fresh.surely_mistaken.sum()), SITUATIONS, LEVEL)[0] - wrong
-    high = binomial_interval(int(fresh.mistaken.sum()), SITUATIONS, LEVEL)[1] / (1 - wrong)
+    n_mistaken = int(fresh.mistaken.sum()) + fresh.n_missing
+    high = binomial_interval(n_mistaken, SITUATIONS, LEVEL)[1] / (1 - wrong)
     low, high = max(0.0, low), min(1.0, high)
     margins = fresh.measured.rows @ setting.weights
     gains = np.maximum(-margins.min(axis=1), 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -13,31 +12,30 @@ import click
 
 from didact.cli import options, printing
 from didact.errors import InvalidParameter
-from didact.stages import listening
+from didact.stages import listener, listening, within
 
 if TYPE_CHECKING:
     from didact.teaching import ClipLesson
 
 LONG = 20.0
-"""Seconds above which a forecast is printed where no terminal shows it."""
+"""Seconds above which a forecast is printed."""
 
 WRITTEN = ("out", "minari", "html")
 """Options that name what is written, in the order in which it is told."""
 
 
 @contextmanager
-def forecasts() -> Iterator[None]:
-    """Print forecasts of long work once where standard error is no terminal."""
-    if sys.stderr.isatty():
-        yield
-        return
+def forecasts(*, is_timed: bool = False) -> Iterator[None]:
+    """Print the first forecast of long work, beside whatever else is told of it."""
     told: list[str] = []
+    before = listener()
 
     def tell(words: str) -> None:
         found = re.search(r"^forecast: .* ([\d,]+) s$", words)
         if found and float(found[1].replace(",", "")) > LONG and not told:
             told.append(words)
-            printing.print_note(f"{words}; --time keeps it shorter")
+            printing.print_note(words if is_timed else f"{words}; --time keeps it shorter")
+        before(words)
 
     with listening(tell):
         yield
@@ -65,7 +63,7 @@ def forecasts() -> Iterator[None]:
 )
 @click.option("--length", type=options.Whole(1), help="Their most steps; to their end if left out.")
 @click.option(
-    "--time", "seconds", type=float, help="Seconds for branches, about; replanning comes on top."
+    "--time", "seconds", type=float, help="Seconds, about, in which the best statement is made."
 )
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
@@ -123,8 +121,8 @@ def command(
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
     given["starts"] = options.read_numbers(given["starts"], "--starts")
     given["held"] = options.read_numbers(given["held"], "--held") or 1
-    if given["seconds"] is not None:  # half for what is seen, half for the certificate
-        given["seconds"] = asked["seconds"] = given["seconds"] / 2
+    if given["seconds"] is not None:  # half for what is seen, half for the lesson
+        given["seconds"] /= 2
     parameters = options.read_settings(settings)
     if env == "point-robot":
         parameters = options.with_seed(parameters, seed)
@@ -133,7 +131,7 @@ def command(
         def progress(done: int, total: int, rate: float) -> None:
             tell(f"observing {env}: {done} of {total} states, {rate:,.0f} steps a second")
 
-        with forecasts():
+        with forecasts(is_timed=given["seconds"] is not None):
             lesson = observed_lesson(
                 env, parameters, certificate=asked, seed=seed, progress=progress, **given
             )
@@ -191,9 +189,10 @@ def observed_lesson(
     )
     if out is not None:
         seen.save(out)
-    lesson = teach(seen, demonstrations=demonstrations)
-    if certificate is not None:
-        lesson = certify(seen, lesson, **certificate, seed=first + 1)
+    with within(sampling.get("seconds")):
+        lesson = teach(seen, demonstrations=demonstrations)
+        if certificate is not None:
+            lesson = certify(seen, lesson, **certificate, seed=first + 1)
     if minari is not None:
         lesson.save_minari(minari)
     if html is not None:

@@ -8,7 +8,7 @@ from gymnasium import spaces
 import didact
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.words.observed import measured_lines
-from didact.stages import listening
+from didact.stages import Deadline, listening
 from didact.teaching.clips.lesson import clips_of
 from didact.worlds.simulators.classics import LQR
 from didact.worlds.simulators.point_robot import PointRobot
@@ -286,10 +286,21 @@ def test_a_wrong_weight_that_only_late_steps_tell_is_refused():
         observe(env, discount=0.9, n_rollouts=2, features=wrong)
 
 
-def test_a_budget_of_time_leaves_whole_runs():
-    seen = observe(Long(), discount=0.99, n_rollouts=20, seconds=1e-9)
+def test_a_budget_of_time_leaves_whole_runs_or_is_refused(monkeypatch):
+    class Timed(Long):
+        now = 0.0
+
+        def step(self, states, actions):
+            Timed.now += 0.001 * len(states)
+            return super().step(states, actions)
+
+    monkeypatch.setattr(Deadline, "clock", staticmethod(lambda: Timed.now))
+    seen = observe(Timed(), discount=0.99, n_rollouts=20, seconds=30)
+    assert Timed.now < 1.2 * 30
     assert 1 <= len(seen.rows) <= 40
     assert (np.diff(seen.step) == 1).all()
+    with pytest.raises(InvalidParameter, match="seconds must be enough to branch one state"):
+        observe(Timed(), discount=0.99, n_rollouts=20, seconds=1e-9)
 
 
 def test_forecasts_are_told_before_branches_are_made():

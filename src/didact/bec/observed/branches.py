@@ -18,6 +18,7 @@ checkpoint file (`didact.observing/1`), from which an interrupted observation go
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,7 @@ from didact.files.archives import Archive, read_archive, write_archive
 from didact.files.extras import require_package
 from didact.inputs import own_code
 from didact.numerics.threads import begin_worker, without_interrupts
+from didact.stages import Deadline, deadline, within
 from didact.worlds.simulators.batches import Simulator, SimulatorBatch
 
 Indices = NDArray[np.int64]
@@ -53,6 +55,10 @@ MAX_OBJECTS = 256
 """Environment objects at once: each holds a whole environment."""
 BLOCK = 128
 """States of a block. Draws depend on it, so changing it changes results with chance."""
+PIECE = {True: 0.1, False: 0.5}
+"""Share of the time that is left, where it is short, which the states that are branched at once may
+take: of objects, and of arrays, whose steps take hardly longer for many. Those that the deadline
+interrupts are lost."""
 CHECKPOINT_SECONDS = 2.0
 """Seconds between two writings of a checkpoint."""
 PARTIAL_FORMAT = "didact.observing/1"
@@ -63,13 +69,14 @@ class Measured(NamedTuple):
 
     rows: (n, B, k). others: the alternatives, (n, B, ...). covariances: of the rows, (n, B, k, k),
     where steps depend on chance. setting: with what these steps paid, and how far single repeats
-    differ.
+    differ. numbers: of the states that were measured: all of them unless the deadline came first.
     """
 
     rows: Floats
     others: Any
     covariances: Floats | None
     setting: Setting
+    numbers: Indices
 
 
 def measure(
@@ -89,7 +96,8 @@ def measure(
     firsts = np.concatenate([own[:, None], others], axis=1)
     held = setting.alternatives.steps_held(others.shape[1])
     found, known = measure_actions(setting, states, firsts, rng, held)
-    return Measured(found.rows, others, found.covariances, known)
+    numbers = np.arange(len(states)) if found.numbers is None else found.numbers
+    return Measured(found.rows, others[numbers], found.covariances, known, numbers)
 
 
 def measure_actions(
@@ -107,12 +115,17 @@ def measure_actions(
     seeds = rng.integers(2**31, size=len(states) // BLOCK + 1) if setting.repeats > 1 else None
     # workers get no progress function, which may not be picklable, and start an empty record
     plain = replace(setting, workers=HERE, rewards=StepRewards(setting.weights))
+    size, end = BLOCK, deadline()
+    if end.is_set and setting.workers.jobs > 1:  # each process is to measure some in time
+        size = int(np.clip(len(states) // (4 * setting.workers.jobs), 1, BLOCK))
     blocks = [
         Block(
-            *(plain, states[low : low + BLOCK], firsts[low : low + BLOCK], held),
-            seed=0 if seeds is None else int(seeds[low // BLOCK]),
+            *(plain, states[low : low + size], firsts[low : low + size], held),
+            seed=0 if seeds is None else int(seeds[low // BLOCK]) + low % BLOCK,
+            # the clock of another machine says something else
+            end=math.inf if setting.workers.cluster else end.end,
         )
-        for low in range(0, len(states), BLOCK)
+        for low in range(0, len(states), size)
     ]
     found = measure_blocks(blocks, setting.workers)
     known = replace(
@@ -132,7 +145,8 @@ def branched_rows(
     seeds: Any = None,
     paid: BranchRewards | None = None,
 ) -> Floats:
-    """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others.
+    """Rows (n, B - 1, k): the policy's action, firsts[:, 0], minus each of the others; of the first
+    few states where the deadline comes before all of them.
 
     held: for how many steps each branch takes its action, (B,); once by default. seeds: one for
     each state where steps depend on chance; branches of one state share it (common random numbers
@@ -140,15 +154,23 @@ def branched_rows(
     """
     n, n_branches = len(states), len(firsts[0])
     most = MAX_OBJECTS if _is_pool(setting.simulator) else MAX_COPIES
-    step = max(1, most // n_branches)
-    parts = []
-    for low in range(0, n, step):
+    step, end, low = max(1, most // n_branches), deadline(), 0
+    if end.is_set:
+        part = PIECE[_is_pool(setting.simulator)]
+        step = int(np.clip(setting.states_in(part * end.left, n_branches), 1, step))
+    parts = [np.empty((0, n_branches - 1, len(setting.weights)))]
+    while low < n and not end.is_over:
+        left = end.left
         some = [state for state in states[low : low + step] for _ in range(n_branches)]
         actions = np.asarray(firsts[low : low + step])
         drawn = None if seeds is None else np.repeat(seeds[low : low + step], n_branches)
         batch = setting.simulator.resume(some, drawn)
         branches = _Branches(batch, setting, n_branches, held, paid)
         parts.append(branches.run(actions.reshape(-1, *actions.shape[2:])))
+        low += step
+        if end.is_set:
+            share = part * left / max(left - end.left, 1e-9)
+            step = int(np.clip(step * min(share, 4.0), 1, max(1, most // n_branches)))
     return np.concatenate(parts)
 
 
@@ -180,8 +202,9 @@ class _Branches:
         self._n_open: Indices = np.full(len(self.alive), n_branches - 1)
 
     def run(self, firsts: Any) -> Floats:
-        """Step until all rows are settled, and return them: (n, B - 1, k)."""
-        setting = self._setting
+        """Step until all rows are settled, and return them: (n, B - 1, k); none of them where the
+        deadline comes before."""
+        setting, end = self._setting, deadline()
         counts = np.zeros((len(self.alive), len(setting.weights)))
         rows = np.zeros_like(counts)
         settled = np.zeros(len(self.alive), dtype=np.bool_)
@@ -195,14 +218,15 @@ class _Branches:
             counts[self.alive] += weight * phi
             weight *= setting.discount
             self._settle(counts, rows, settled, stepped.ended, done)
-            if not len(self.alive):
+            if not len(self.alive) or end.is_over:
                 break
             actions = held_actions(
                 setting.policy(self._batch.observations), firsts, self.alive, self._until, done
             )
+        is_cut = len(self.alive) > 0 and done < setting.horizon
         rows[~settled] = counts[self._leads[~settled]] - counts[~settled]
         self._batch.keep(np.zeros(len(self.alive), dtype=np.bool_))
-        return rows.reshape(-1, self._n_branches, rows.shape[1])[:, 1:]
+        return rows.reshape(-1, self._n_branches, rows.shape[1])[: 0 if is_cut else None, 1:]
 
     def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any, done: int) -> None:
         """Settle rows whose two copies met, and drop copies that nothing waits for."""
@@ -243,13 +267,15 @@ class BlockRows(NamedTuple):
     """Rows and what their steps paid.
 
     covariances, extremes: where steps depend on chance, the rows' covariances (n, B, k, k) and the
-    least and the largest entries (2, k) of single repeats.
+    least and the largest entries (2, k) of single repeats. numbers: of the states that were
+    measured before a deadline; None: of all.
     """
 
     rows: Floats
     rewards: StepRewards
     covariances: Floats | None = None
     extremes: Floats | None = None
+    numbers: Indices | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[BlockRows]) -> BlockRows:
@@ -267,16 +293,22 @@ class BlockRows(NamedTuple):
 
 
 class Block(NamedTuple):
-    """States that one worker measures, with first actions and a seed for chance."""
+    """States that one worker measures, with first actions, a seed for chance, and the time by
+    which it ends."""
 
     setting: Setting
     states: Sequence[Any]
     firsts: Any
     held: Sequence[int] | None
     seed: int
+    end: float = math.inf
 
     def measured(self) -> tuple[BlockRows, int]:
         """The rows, and the simulator steps spent."""
+        with within(self.end - Deadline.clock()):
+            return self._measured()
+
+    def _measured(self) -> tuple[BlockRows, int]:
         setting = self.setting
         before = setting.simulator.n_steps
         paid = BranchRewards(setting.rewards)
@@ -303,42 +335,53 @@ class Block(NamedTuple):
                 seeds=seeds[part].ravel(),
                 paid=paid,
             )
+            found = found[: len(found) // repeats * repeats]
+            if not len(found):
+                break
             extremes.append(np.stack([found.min(axis=(0, 1)), found.max(axis=(0, 1))]))
             each = found.reshape(-1, repeats, *found.shape[1:])
             centred = each - each.mean(axis=1, keepdims=True)
             spread = np.einsum("nrbi,nrbj->nbij", centred, centred)
             rows.append(each.mean(axis=1))
             covariances.append(spread / (repeats - 1) / repeats)
+        shape = (0, len(self.firsts[0]) - 1, len(self.setting.weights))
         return BlockRows(
-            np.concatenate(rows),
+            np.concatenate([np.empty(shape), *rows]),
             paid.record(),
-            np.concatenate(covariances),
+            np.concatenate([np.empty((*shape, shape[-1])), *covariances]),
             joined_extremes(extremes),
         )
 
 
 def measure_blocks(blocks: Sequence[Block], workers: ObserveWorkers) -> BlockRows:
-    """The rows of all blocks, in their order; the first block's simulator counts the steps."""
+    """The rows of all blocks, or of those before the deadline, in their order; the first block's
+    simulator counts the steps."""
     known = _Checkpoint(workers.checkpoint, blocks) if workers.checkpoint else None
     done: list[BlockRows] = [] if known is None else known.read()
     simulator, spent, began = blocks[0].setting.simulator, 0, time.monotonic()
     total = sum(len(block.states) for block in blocks)
-    left = blocks[len(done) :]
+    left, is_cut = blocks[len(done) :], False
     here = _is_here(left, workers)
     with _results(left, workers) as results:
         for found, n_steps in results:
             done.append(found)
             spent += n_steps
             simulator.n_steps += 0 if here else n_steps
-            if known is not None:
+            is_cut = is_cut or len(found.rows) < len(blocks[len(done) - 1].states)
+            if known is not None and not is_cut:
                 known.keep(done)
             if workers.progress is not None:
                 rate = spent / max(time.monotonic() - began, 1e-9)
                 with own_code("progress"):
                     workers.progress(sum(len(each.rows) for each in done), total, rate)
-    if known is not None:
+    if known is not None and not is_cut:
         known.remove()
-    return BlockRows.joined(done)
+    joined = BlockRows.joined(done)
+    if not is_cut:
+        return joined
+    starts = np.cumsum([0, *(len(block.states) for block in blocks)])
+    measured = [low + np.arange(len(each.rows)) for low, each in zip(starts, done, strict=False)]
+    return joined._replace(numbers=np.concatenate(measured))
 
 
 def _is_here(blocks: Sequence[Block], workers: ObserveWorkers) -> bool:

@@ -8,7 +8,6 @@ miss too often."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed.branches import held_actions
-from didact.bec.observed.setting import BranchRewards, Floats, Setting, StepRewards, in_step
+from didact.bec.observed.setting import Floats, Setting, StepRewards, in_step
 from didact.errors import InvalidParameter, NotConverged
 from didact.mdp.recordings.minari import Episode
 from didact.random import stream
-from didact.stages import stage
+from didact.stages import Deadline, deadline, stage
 from didact.worlds.simulators.batches import Features, Policy, Simulator, SimulatorBatch
 
 Choose = Callable[[SimulatorBatch], Any]
@@ -35,6 +34,8 @@ WINDOW = 40
 """Steps of a run that is cut from a long episode."""
 TELL_SECONDS = 0.5
 """Between two words about how far episodes have come."""
+FORETOLD = 1.0
+"""Seconds after which the speed of steps is known well enough for a forecast."""
 PROBES = 10
 """States whose branches are followed far, at most: one in PROBED."""
 PROBED = 40
@@ -99,9 +100,10 @@ def followed(
 ) -> Walked:
     """What the policy does from where the copies of a batch stand, which is used up.
 
-    wanted: which steps of which copies are kept, (n, length); all without it.
+    wanted: which steps of which copies are kept, (n, length); all without it. What comes after the
+    deadline is left out.
     """
-    walked, alive = Walked(), np.arange(len(batch.observations))
+    walked, alive, end = Walked(), np.arange(len(batch.observations)), deadline()
     for t in range(length):
         before, chosen = batch.observations, policy(batch.observations)
         kept = np.ones(len(alive), dtype=np.bool_) if wanted is None else wanted[alive, t]
@@ -117,7 +119,7 @@ def followed(
             stays &= wanted[alive, t + 1 :].any(axis=1)
         batch.keep(stays)
         alive = alive[stays]
-        if not len(alive):
+        if not len(alive) or (end.is_over and walked.states):
             break
     batch.keep(np.zeros(len(alive), dtype=np.bool_))
     return walked.close()
@@ -125,19 +127,32 @@ def followed(
 
 class WholeEpisodes(NamedTuple):
     """Episodes to their end, or to the environment's own time limit: steps, undiscounted returns,
-    what their steps paid, and how long a step took."""
+    what their steps paid, how long a step took, and whether the deadline cut them off."""
 
     lengths: NDArray[np.int64]
     returns: Floats
     paid: list[tuple[Floats, Floats, int]]
     seconds_a_step: float
+    is_cut: bool
 
 
-def whole_episodes(batch: SimulatorBatch, act: Policy, phi: Features, limit: int) -> WholeEpisodes:
-    """What the policy earns from where the copies of a batch stand, which is used up."""
-    n, began, told = len(batch.observations), time.monotonic(), time.monotonic()
+def whole_episodes(
+    batch: SimulatorBatch,
+    act: Policy,
+    phi: Features,
+    limit: int,
+    foretell: Callable[[float], object] | None = None,
+) -> WholeEpisodes:
+    """What the policy earns from where the copies of a batch stand, which is used up.
+
+    Before a deadline only so many episodes are followed as will end in time: the first of them, so
+    that their lengths have no part in it. foretell: takes the seconds of a step, once and early.
+    """
+    n, end, clock = len(batch.observations), deadline(), Deadline.clock
+    began = told = clock()
     lengths, returns = np.zeros(n, dtype=np.int64), np.zeros(n)
-    paid, alive, n_steps = [], np.arange(n), 0
+    paid, alive, n_steps, t = [], np.arange(n), 0, 0
+    rates, spent = [], 0.0  # of steps with many copies, as branches are made
     for t in range(limit):
         before, actions = batch.observations, act(batch.observations)
         stepped = batch.step(actions)
@@ -145,15 +160,29 @@ def whole_episodes(batch: SimulatorBatch, act: Policy, phi: Features, limit: int
         lengths[alive] += 1
         returns[alive] += stepped.rewards
         n_steps += len(alive)
+        if 2 * len(alive) >= n:
+            rates.append((clock() - began - spent) / len(alive))
+        spent = clock() - began
         batch.keep(~stepped.ended)
         alive = alive[~stepped.ended]
-        if time.monotonic() - told > TELL_SECONDS:
-            told = time.monotonic()
+        each = (clock() - began) / n_steps
+        if foretell is not None and clock() - began > FORETOLD:
+            foretell(each)
+            foretell = None
+        if end.is_set:
+            in_time = int(max(end.left, 0.0) / max(each * (limit - t - 1), 1e-12))
+            if in_time < len(alive):
+                n = min(n, int(alive[max(in_time, 1) - 1]) + 1)
+                batch.keep(alive < n)
+                alive = alive[alive < n]
+        if clock() - told > TELL_SECONDS:
+            told = clock()
             stage(f"{n - len(alive)} of {n} episodes ended, after {t + 1} steps of at most {limit}")
-        if not len(alive):
+        if not len(alive) or end.is_over:
             break
     batch.keep(np.zeros(len(alive), dtype=np.bool_))
-    return WholeEpisodes(lengths, returns, paid, (time.monotonic() - began) / n_steps)
+    is_cut = len(alive) > 0 and t + 1 < limit
+    return WholeEpisodes(lengths[:n], returns[:n], paid, float(np.median(rates)), is_cut)
 
 
 def drawn_windows(
@@ -214,29 +243,37 @@ def _require_same(shown: Any, episode: Episode, number: int, step: int) -> None:
 
 
 def probed_rewards(
-    setting: Setting, walked: Walked, record: StepRewards, horizon: int
-) -> StepRewards:
-    """The record with what steps pay after rollouts were cut off, and on branches of a few states.
+    setting: Setting, walked: Walked, horizon: int
+) -> list[tuple[Floats, Floats, int]]:
+    """Features and rewards of steps after rollouts were cut off, and on branches of a few states.
 
-    All copies step together: a batch costs little more than one copy. horizon: how far.
+    All copies step together: a batch costs little more than one copy. horizon: how far, unless the
+    deadline comes before; it also leaves copies out.
     """
     numbers, firsts, until = _probe_copies(setting, walked)
+    end = deadline()
+    if end.is_set:
+        in_time = max(1.0, end.left / max(setting.seconds_a_step * horizon, 1e-12))
+        some = np.arange(0, len(numbers), max(1, int(np.ceil(len(numbers) / in_time))))
+        numbers, firsts, until = numbers[some], firsts[some], until[some]
     seeds = stream(0, "probe").integers(2**31, size=len(numbers)) if setting.repeats > 1 else None
     states = [walked.states[i] for i in numbers]
     batch = setting.simulator.resume(states, seeds, watched=True)
-    paid, alive, actions = BranchRewards(record), np.arange(len(numbers)), firsts
+    paid: list[tuple[Floats, Floats, int]] = []
+    alive, actions = np.arange(len(numbers)), firsts
     for done in range(1, horizon + 1):
         before = batch.observations
         stepped = batch.step(actions)
         phi = setting.features(before, actions, stepped)
-        paid.add(phi, stepped.rewards, done)
+        # copies: functions of users may give the same array again, with other numbers
+        paid.append((phi.copy(), stepped.rewards.copy(), done))
         batch.keep(~stepped.ended)
         alive = alive[~stepped.ended]
-        if not len(alive):
+        if not len(alive) or end.is_over:
             break
         actions = held_actions(setting.policy(batch.observations), firsts, alive, until, done)
     batch.keep(np.zeros(len(alive), dtype=np.bool_))
-    return paid.record()
+    return paid
 
 
 def _probe_copies(

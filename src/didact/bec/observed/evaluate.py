@@ -160,7 +160,7 @@ def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -
 
     def choose(batch: SimulatorBatch) -> Any:
         own = setting.policy(batch.observations)
-        rows, others, _, _ = measure(setting, batch.saved_states(), batch.observations, rng)
+        rows, others, *_ = measure(setting, batch.saved_states(), batch.observations, rng)
         gains = -(rows @ weights)
         best = gains.argmax(axis=1)
         better = gains[np.arange(len(own)), best] > 0

@@ -13,14 +13,13 @@ Chance is found where a simulator draws from a generator that is not part of its
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from didact.bec.observed.branches import measure
+from didact.bec.observed.branches import Indices, measure
 from didact.bec.observed.episodes import (
     WINDOW,
     Walked,
@@ -34,6 +33,7 @@ from didact.bec.observed.episodes import (
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import (
     Alternatives,
+    BranchRewards,
     Floats,
     ObserveWorkers,
     Setting,
@@ -56,7 +56,7 @@ from didact.inputs import (
 )
 from didact.mdp.recordings.minari import Episode, read_episodes
 from didact.random import Seed, as_generator
-from didact.stages import stage
+from didact.stages import deadline, stage, within
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import (
@@ -90,6 +90,9 @@ PILOTS = 40
 """States of the first measurement, by which scale, tolerance and horizon are fixed."""
 MIN_PILOTS = 3
 """Where time is short."""
+ROLLED, PROBED, PILOTED, FLOORED = 0.25, 0.15, 0.35, 0.15
+"""Shares of the time that is left, where it is short: for episodes to their end, for branches that
+are followed far, for the first measurement, and for the noise floor after all others."""
 SMALL = 0.05
 """Default tolerance, as a share of the typical difference that an action makes."""
 ROUNDING = 1e-12
@@ -121,7 +124,8 @@ class ObserveSettings:
         'mujoco', 'copy' or 'replay'.
     reward_range: the least and the largest reward of a step, where they are known; without them
         certificates assume that rewards stay within those of the steps that were made.
-    seconds: that observing may take, about: fewer states are looked at where all would take longer.
+    seconds: that observing may take, about: fewer episodes and states are looked at where all would
+        take longer.
     """
 
     starts: Any = None
@@ -206,13 +210,14 @@ def observe(
     others = _alternatives(simulator.action_space, chosen, seed)
     observer = _Observer(simulator, asked, chosen, others, (n_rollouts, length), episodes)
 
-    try:
-        return observer.run(tolerance, helpers, as_generator(seed, "observe"))
-    except DrawsChance:
-        if simulator.is_random:
-            raise
-        simulator.is_random = True  # chance that comes late: all over again, with repeats
-        return observer.run(tolerance, helpers, as_generator(seed, "observe"))
+    with within(chosen.seconds):
+        try:
+            return observer.run(tolerance, helpers, as_generator(seed, "observe"))
+        except DrawsChance:
+            if simulator.is_random:
+                raise
+            simulator.is_random = True  # chance that comes late: all over again, with repeats
+            return observer.run(tolerance, helpers, as_generator(seed, "observe"))
 
 
 def reward_terms(
@@ -365,13 +370,19 @@ class _Observer(NamedTuple):
         repeats = _repeats(self.simulator, self.settings.repeats)
         seeds = rng.integers(2**31, size=n_rollouts).tolist()
         act, phi = self._tried(seeds[:2])
-        whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
+        with within(share=ROLLED):
+            whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
+        each = whole.seconds_a_step
+        if deadline().is_set:
+            in_time = ROLLED * deadline().left / (each * (length or 1))
+            seeds = seeds[: len(whole.lengths) if length is None else max(1, int(in_time))]
         if self.episodes is not None:
             walked = replayed(self.simulator, phi, self.episodes, length or DEFAULT_LENGTH)
         elif length is not None:
             walked = followed(self.simulator.begin(seeds), act, phi, length)
         else:
-            wanted = drawn_windows(whole.lengths, DEFAULT_LENGTH * n_rollouts, rng)
+            n_states = min(DEFAULT_LENGTH * n_rollouts, self._in_time(each))
+            wanted = drawn_windows(whole.lengths, n_states, rng)
             batch = self.simulator.begin(seeds)
             walked = followed(batch, act, phi, wanted.shape[1], wanted)
             walked.later += whole.paid
@@ -385,30 +396,60 @@ class _Observer(NamedTuple):
             rewards=StepRewards(None),
             repeats=repeats,
             workers=workers.quiet,
+            seconds_a_step=each,
         )
         weighed, notes = self._with_weights(draft, walked)
-        n_pilots, seconds = PILOTS, self.settings.seconds
-        each = _tell_forecast(weighed, len(walked.states), whole.seconds_a_step)
-        if seconds is not None:
-            n_pilots = int(np.clip(seconds / 4 / each, MIN_PILOTS, PILOTS))
-        began = time.monotonic()
-        setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng, n_pilots)
-        spent = (time.monotonic() - began) / min(n_pilots, len(walked.states))
-        if seconds is not None:
+        of_state = _tell_forecast(weighed, len(walked.states))
+        n_pilots, end = PILOTS, deadline()
+        if end.is_set:
+            n_pilots = int(np.clip(PILOTED * end.left / of_state, MIN_PILOTS, PILOTS))
+        before = end.left
+        with within(share=2 * PILOTED):
+            setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng, n_pilots)
+        if end.is_set:
             longer = max(1.0, setting.horizon / weighed.horizon)
-            _fit_time(walked, seconds / 2 / (spent * longer), rng)
-        _tell_forecast(setting, len(walked.states), whole.seconds_a_step)
+            of_state = (before - end.left) / min(n_pilots, len(walked.states)) * longer
+            _fit_time(walked, (1 - 2 * FLOORED) * end.left / of_state, rng)
+        _tell_forecast(setting, len(walked.states))
         found = _observed(replace(setting, workers=workers), walked, rng)
-        own = float(whole.returns.mean())
+        own = None if whole.is_cut else float(whole.returns.mean())
         return _require_measurable(replace(found, notes=notes, episode_return=own))
+
+    def _in_time(self, seconds_a_step: float) -> int:
+        """How many states can be branched before the deadline, at most."""
+        end = deadline()
+        if not end.is_set:
+            return 2**31
+        n_steps = self._branch_steps(LOOK / (1 - self.asked.discount))
+        return max(1, int(end.left / (seconds_a_step * n_steps)))
+
+    def _branch_steps(self, horizon: float) -> int:
+        """The most simulator steps of the branches of a state."""
+        n_others = self.alternatives.n_others(self.simulator.action_space)
+        repeats = _repeats(self.simulator, self.settings.repeats)
+        return math.ceil((1 + n_others) * repeats * (self.settings.horizon or horizon))
 
     def _whole(self, act: Policy, phi: Features, seeds: list[int]) -> WholeEpisodes:
         """Episodes to their end; where steps depend on chance they say nothing of one seed."""
         far = math.ceil(FAR / (1 - self.asked.discount))
-        limit = self.simulator.time_limit
+        limit = self.simulator.time_limit or far
         stage(f"following {len(seeds)} episodes to their end")
+
+        def foretell(seconds_a_step: float) -> None:
+            """Twice the episodes, and branches of those of their states that are looked at."""
+            n_rollouts, length = self.size
+            n_states = n_rollouts * min(DEFAULT_LENGTH, length or limit)
+            n_branches = n_states * self._branch_steps(LOOK / (1 - self.asked.discount))
+            n_steps = 2 * len(seeds) * limit + n_branches
+            seconds = min(n_steps * seconds_a_step, max(deadline().left, 1.0))
+            stage(
+                f"forecast: {len(seeds)} episodes of at most {limit:,} steps, and branches of "
+                f"{n_states:,} states: about {int(seconds / seconds_a_step):,} steps, "
+                f"{seconds:,.0f} s"
+            )
+
         batch = self.simulator.begin(seeds)
-        return whole_episodes(batch, act, phi, far if limit is None else limit)
+        return whole_episodes(batch, act, phi, limit, foretell)
 
     def _tried(self, seeds: list[int]) -> tuple[Policy, Features]:
         """Policy and features for many states at once, tried on the first steps of episodes."""
@@ -425,34 +466,37 @@ class _Observer(NamedTuple):
         """The setting with its weights, given or fitted to episodes and branches, and with what
         all these steps paid; notes on the fit."""
         far = math.ceil(FAR / (1 - self.asked.discount))
+        with within(share=PROBED):
+            steps = probed_rewards(draft, walked, far)
         weights: Floats
         notes: tuple[str, ...] = ()
         is_fitted = False
         if self.asked.weights is not None:
             weights = as_weights(self.asked.weights, len(draft.weights))
         else:
-            record = probed_rewards(draft, walked, walked.paid(StepRewards(None)), far)
+            record = BranchRewards(walked.paid(StepRewards(None))).add_all(steps).record()
             weights = fitted_weights(record, draft.feature_names)
             is_fitted = True
             notes = fit_notes(record, draft.feature_names)
         empty = replace(StepRewards(weights), declared=self.settings.reward_range, fitted=is_fitted)
         paid = walked.paid(empty)
-        probed = probed_rewards(draft, walked, StepRewards(weights), far)
+        probed = BranchRewards(StepRewards(weights)).add_all(steps).record()
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes
 
 
-def _tell_forecast(setting: Setting, n_states: int, seconds_a_step: float) -> float:
+def _tell_forecast(setting: Setting, n_states: int) -> float:
     """Say how many simulator steps branches may take, and how long, before they are made; the
     seconds of a state."""
     n_branches = (
         1 + setting.alternatives.n_others(setting.simulator.action_space)
     ) * setting.repeats
     n_steps = n_states * n_branches * setting.horizon
-    seconds = n_steps * seconds_a_step / setting.workers.jobs
+    seconds = n_steps * setting.seconds_a_step / setting.workers.jobs
+    told = min(seconds, max(deadline().left, 1.0))
     stage(
         f"forecast: {n_states:,} states, {n_branches} branches each of at most {setting.horizon} "
-        f"steps: at most {n_steps:,} steps, {seconds:,.0f} s"
+        f"steps: at most {n_steps:,} steps, {told:,.0f} s"
     )
     return seconds / n_states
 
@@ -492,15 +536,20 @@ def _repeats(simulator: Simulator, given: int | None) -> int:
 
 def _observed(told: Setting, walked: Walked, rng: np.random.Generator) -> Observed:
     """Rows of every state along the rollouts; told: the setting that reports progress."""
-    rows, others, covariances, setting = measure(
-        told, walked.states, walked.observations, rng, walked.actions
-    )
+    left = deadline().left
+    with within(share=1 - FLOORED) as end:
+        rows, others, covariances, setting, numbers = measure(
+            told, walked.states, walked.observations, rng, walked.actions
+        )
+    of_state = (left - deadline().left) / max(len(numbers), 1) if end.is_set else 0.0
+    if len(numbers) < len(walked.states):
+        walked.only(_require_some(numbers))
     blind = blind_directions(rows, setting.scale)
     setting = replace(setting, workers=setting.workers.quiet, blind=blind)
     return Observed(
         *(setting, tuple(walked.states), walked.observations, walked.actions, others, rows),
         *(walked.rollout, walked.step),
-        jitter=_noise_floor(setting, walked, rng),
+        jitter=_noise_floor(setting, walked, rng, of_state),
         n_steps=setting.simulator.n_steps,
         covariances=covariances,
     )
@@ -517,7 +566,8 @@ def _calibrated(
     """The setting with scale, tolerance and horizon fixed by a measurement of a few states."""
     some = _some_states(walked, rng, n_pilots)
     states = [walked.states[i] for i in some]
-    rows, _, _, setting = measure(setting, states, walked.observations[some], rng)
+    rows, _, _, setting, numbers = measure(setting, states, walked.observations[some], rng)
+    _require_some(numbers)
     flat = rows.reshape(-1, rows.shape[-1])
     scale = np.sqrt((flat**2).mean(axis=0))
     # a feature that no action changes has no scale: dividing by rounding would blow it up
@@ -553,24 +603,42 @@ def _calibrated(
     return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
 
 
+def _require_some(numbers: Indices) -> Indices:
+    """The numbers of the states that were measured; refused where there are none."""
+    if not len(numbers):
+        raise InvalidParameter(
+            "seconds must be enough to branch one state; they are not: give more seconds (--time), "
+            "a shorter horizon or a smaller discount"
+        )
+    return numbers
+
+
 def _some_states(walked: Walked, rng: np.random.Generator, most: int = PILOTS) -> Any:
     n = len(walked.states)
     return np.sort(rng.choice(n, size=min(most, n), replace=False))
 
 
-def _noise_floor(setting: Setting, walked: Walked, rng: np.random.Generator) -> float | None:
+def _noise_floor(
+    setting: Setting, walked: Walked, rng: np.random.Generator, seconds_a_state: float
+) -> float | None:
     """The median move of rows, in return, when states move in their last digits; None where the
-    simulator's states cannot be moved, or chance moves rows anyway."""
+    simulator's states cannot be moved, chance moves rows anyway, or there is no time."""
     if setting.simulator.is_random:
         return None
-    some = _some_states(walked, rng)
+    n_moved, end = PILOTS, deadline()
+    if end.is_set:  # half of the time for either measurement
+        n_moved = int(np.clip(end.left / 2 / max(seconds_a_state, 1e-12), MIN_PILOTS, PILOTS))
+    some = _some_states(walked, rng, n_moved)
     states = [walked.states[i] for i in some]
     moved = setting.simulator.nudged(states, JITTER, rng)
     if moved is None:
         return None
     given = (walked.observations[some], rng, walked.actions[some])
-    here, there = (measure(setting, each, *given).rows for each in (states, moved))
-    return float(np.median(np.abs((there - here) @ setting.weights)))
+    with within(share=0.5):
+        here = measure(setting, states, *given).rows
+    there = measure(setting, moved, *given).rows
+    n = min(len(here), len(there))
+    return float(np.median(np.abs((there[:n] - here[:n]) @ setting.weights))) if n else None
 
 
 def _require_measurable(seen: Observed) -> Observed:

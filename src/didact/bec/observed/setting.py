@@ -203,6 +203,12 @@ class BranchRewards:
         if self._n > MAX_BUFFER:
             self.record()
 
+    def add_all(self, steps: Sequence[tuple[Floats, Floats, int]]) -> BranchRewards:
+        """Steps of some copies, one after the other."""
+        for step in steps:
+            self.add(*step)
+        return self
+
     def record(self) -> StepRewards:
         """The record with all steps so far."""
         if self._parts:
@@ -416,6 +422,7 @@ class Setting:
         every step; None before rows are measured.
     extremes: where steps depend on chance, the least and the largest entries (2, k) of rows of
         single repeats so far.
+    seconds_a_step: that a step of one of many copies takes; 0 where nobody has looked.
     """
 
     simulator: Simulator
@@ -433,6 +440,12 @@ class Setting:
     workers: ObserveWorkers = HERE
     blind: Floats | None = None
     extremes: Floats | None = None
+    seconds_a_step: float = 0.0
+
+    def states_in(self, seconds: float, n_branches: int) -> float:
+        """How many states can be branched in this time; 0 where the time of a step is not known."""
+        each = self.seconds_a_step * n_branches * self.repeats * self.horizon
+        return max(seconds, 0.0) / each if each > 0 else 0.0
 
     @property
     def unit(self) -> float:

@@ -19,7 +19,6 @@ own steps and branches among those that bound it."""
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -34,7 +33,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import as_float, flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator, stream
-from didact.stages import stage
+from didact.stages import deadline, stage, within
 from didact.teaching.clips.lesson import (
     ClipCertificate,
     ClipLesson,
@@ -46,8 +45,11 @@ from didact.teaching.clips.replan import replanned
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""
-TRIAL = 8
-"""States by which the time of a round is foretold; also the fewest of a round."""
+MIN_TRIAL, MAX_TRIAL = 2, 64
+"""States by which the time of a round is foretold."""
+TRIED, SAMPLED, EXTENDED = 0.3, 0.55, 0.3
+"""Shares of the time that is left: for that trial, for a round, and for further clips. What is left
+after the rounds, at least a fifth, is for the planning that checks the lesson."""
 MAX_WITNESSES = 10
 """Open states that a lesson keeps with their witness rewards."""
 
@@ -74,8 +76,8 @@ def certify(
     extend: show counterexamples as further clips, and sample again, until the target is met.
     replan: plan for the taught weights, and report the return; a lesson whose learner does not
         reach nine tenths of the agent's return does not hold.
-    seconds: that sampling may take, about: fewer states, and no further round, where all would take
-        longer.
+    seconds: that all this may take, about: fewer states, and no further round, where it would take
+        longer; sampled states that are not branched in time count as open and as mistakes.
     seed: None, a whole number, or a generator; another one than that of `observe`.
     """
     instance(seen, Observed, "seen", "the result of observe")
@@ -86,20 +88,43 @@ def certify(
             raise InvalidParameter(f"{name} must be between 0 and 1; it is {shown(value)}")
     flag(extend, "extend")
     flag(replan, "replan")
-    rng, began = as_generator(seed, "certify"), time.monotonic()
-    if seconds is not None:
-        n_states = _fitting(seen.setting, n_states, as_float(seconds))
+    if seconds is not None and not as_float(seconds) > 0:
+        raise InvalidParameter(f"seconds must be above 0; it is {shown(seconds)}")
+    rng = as_generator(seed, "certify")
+    with within(seconds) as end:
+        if end.is_set:
+            n_states = _fitting(seen.setting, n_states)
+        found = _certified(lesson, n_states, (level, target), rng, extend=extend)
+        return _replanned(found) if replan else found
+
+
+def _certified(
+    lesson: ClipLesson,
+    n_states: int,
+    asked: tuple[float, float],
+    rng: np.random.Generator,
+    *,
+    extend: bool,
+) -> ClipLesson:
+    """The lesson after its last round in time; asked: the level and the target."""
+    level, target = asked
+    told, end = lesson, deadline()
     for number in range(1, MAX_ROUNDS + 1):
         # 6 / (pi i)^2 sums to 1 over all rounds
         spent = (1 - level) * 6 / (math.pi * number) ** 2 if extend else 1 - level
-        fresh = Fresh(seen.setting, n_states, rng)
-        lesson, found = _judged(lesson, fresh, spent, level, target, number)
-        is_late = seconds is not None and 2 * (time.monotonic() - began) > seconds
-        if not extend or is_late or _is_done(lesson) or not len(found):
+        left = end.left
+        with within(share=(1 + SAMPLED) / 2):
+            fresh = Fresh(lesson.seen.setting, n_states, rng)
+        if number > 1 and fresh.n_missing:
+            break  # the round before this one was complete
+        told, found = _judged(lesson, fresh, spent, level, target, number)
+        is_late = end.is_set and left - end.left > SAMPLED * end.left
+        if not extend or is_late or _is_done(told) or not len(found):
             break
         if number < MAX_ROUNDS:
-            lesson = _extended(lesson, fresh, found, rng)
-    return _replanned(lesson) if replan else lesson
+            with within(share=EXTENDED):
+                lesson = _extended(told, fresh, found, rng)
+    return told
 
 
 def _replanned(lesson: ClipLesson) -> ClipLesson:
@@ -117,24 +142,36 @@ def _is_done(lesson: ClipLesson) -> bool:
     return lesson.certificate is None or lesson.certificate.holds
 
 
-def _fitting(setting: Setting, n_states: int, seconds: float) -> int:
-    """How many states can be sampled and branched in this time, by the time that a few take."""
-    if not seconds > 0:
-        raise InvalidParameter(f"seconds must be above 0; it is {shown(seconds)}")
-    began = time.monotonic()
-    Fresh(setting, TRIAL, stream(0, "trial"))
-    return int(np.clip(TRIAL * seconds / (time.monotonic() - began), TRIAL, n_states))
+def _fitting(setting: Setting, n_states: int) -> int:
+    """How many states can be sampled and branched in time, by the time that a few others take.
+
+    The number is fixed before the states are drawn: were it the number of those that happened to be
+    done, states with long branches would count less than their share.
+    """
+    end = deadline()
+    before = end.left
+    n_branches = 1 + setting.alternatives.n_others(setting.simulator.action_space)
+    n_tried = setting.states_in(TRIED / 3 * before, n_branches)
+    with within(share=TRIED):
+        trial = Fresh(setting, int(np.clip(n_tried, MIN_TRIAL, MAX_TRIAL)), stream(0, "trial"))
+    n_done = len(trial.rows)
+    each = (before - end.left) / max(n_done, 1)
+    return int(np.clip(SAMPLED * end.left / max(each, 1e-12), 1, n_states))
 
 
 class Fresh:
-    """Independently sampled states, with their rows."""
+    """Independently sampled states, with their rows; n_missing of them were not branched before the
+    deadline, and are left out."""
 
     def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
         found, setting = sample_states(setting, n, rng)
-        self.states = found.states
-        self.observations, self.times = np.stack(found.observations), np.array(found.times)
-        self.own = setting.policy(self.observations)
-        self.measured = measure(setting, found.states, self.observations, rng)
+        observations = np.stack(found.observations)
+        self.measured = measure(setting, found.states, observations, rng)
+        numbers = self.measured.numbers
+        self.n_missing = n - len(numbers)
+        self.states = [found.states[i] for i in numbers]
+        self.observations, self.times = observations[numbers], np.array(found.times)[numbers]
+        self.own = setting.policy(observations)[numbers]
         self.others, self.setting = self.measured.others, self.measured.setting
         rows, covariances = self.measured.rows, self.measured.covariances
         tolerance = setting.tolerance
@@ -170,7 +207,8 @@ def _judged(
     away = fresh.away(lesson)
     is_open = (away > lesson.seen.setting.tolerance) & ~fresh.surely_mistaken
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
-    n, n_open, n_mistaken = len(away), int(is_open.sum()), int(fresh.mistaken.sum())
+    n = len(away) + fresh.n_missing
+    n_open, n_mistaken = (int(some.sum()) + fresh.n_missing for some in (is_open, fresh.mistaken))
     told = ClipCertificate(
         n,
         n_open,
@@ -214,7 +252,7 @@ def _extended(
 ) -> ClipLesson:
     """The fewest clips, of those so far and of runs from open states, the furthest first."""
     left, before = found, lesson.n_candidates
-    while len(left):
+    while len(left) and not deadline().is_over:
         away = _contradicted(lesson, fresh, left)
         left, away = left[away > 0], away[away > 0]
         if not len(left):

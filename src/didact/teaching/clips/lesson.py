@@ -41,6 +41,7 @@ from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import choice, counted, instance
 from didact.mdp.recordings.minari import Episode, write_episodes
+from didact.stages import deadline
 from didact.teaching.covers.minimum import cheapest_cover
 
 MAX_KERNEL = 300
@@ -109,6 +110,8 @@ def clip_from(seen: Observed, state: Any, time: int, rng: np.random.Generator) -
     walked = followed(batch, setting.policy, setting.features, length)
     walked.paid(setting.rewards).checked()
     measured = measure(setting, walked.states, walked.observations, rng)
+    if len(measured.numbers) < len(walked.states):
+        walked.only(measured.numbers)
     shown = replace(
         seen,
         setting=measured.setting,
@@ -180,7 +183,7 @@ def chosen_clips(clips: Sequence[Clip], setting: Setting) -> list[int]:
         [range(len(clip)) for clip in clips],
         [1] * len(clips),
         cover.gap,
-        time_limit=SECONDS,
+        time_limit=min(SECONDS, max(1.0, deadline().left / 4)),
     )
     return list(found.chosen)
 

@@ -27,6 +27,7 @@ from scipy.spatial import KDTree
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
 from didact.inputs import shown_name
+from didact.stages import deadline
 from didact.teaching.clips.lesson import ClipLesson, Replanned
 from didact.worlds.simulators.arrays import ArraySimulator
 
@@ -34,6 +35,8 @@ MAX_EPISODES, MIN_EPISODES = 20, 3
 """Of each policy that is tried."""
 MAX_STEPS = {True: 400_000, False: 30_000}
 """Simulator steps of all trials, about: of simulators that step arrays, and of objects."""
+SPEED_STEPS = 20
+"""By which the time of a step is foretold."""
 ABOUT = 10
 """Policies that are tried for one reward, by which the steps are divided."""
 FAR = 10
@@ -102,10 +105,13 @@ class _TriedPolicies:
         limit = self.setting.simulator.time_limit
         self.limit = far if limit is None else min(far, limit)
         most = MAX_STEPS[isinstance(self.setting.simulator, ArraySimulator)]
-        self.n_episodes = int(np.clip(most // (ABOUT * self.limit), MIN_EPISODES, MAX_EPISODES))
+        self._steps: list[TriedSteps] = []
+        least, end = MIN_EPISODES, deadline()
+        if end.is_set:  # the lesson is checked by at least one episode of each policy
+            least, most = 1, min(most, self._steps_in_time())
+        self.n_episodes = int(np.clip(most // (ABOUT * self.limit), least, MAX_EPISODES))
         self._most = self.setting.simulator.n_steps + 2 * most
         self._seeds = rng.integers(2**31, size=self.n_episodes).tolist()
-        self._steps: list[TriedSteps] = []
         self.tried = [self._try(self.setting.policy)]
         self._add(self._ready())
         self._model = self._planned_model()
@@ -113,8 +119,23 @@ class _TriedPolicies:
     def _add(self, policies: Iterable[Act]) -> None:
         """Try policies, for as long as steps are left."""
         for act in policies:
-            if self.setting.simulator.n_steps < self._most:
+            if self.setting.simulator.n_steps < self._most and not deadline().is_over:
                 self.tried.append(self._try(act))
+
+    def _steps_in_time(self) -> int:
+        """The steps that half of the time is enough for, by how long a few take."""
+        end, before, n = deadline(), deadline().left, self.setting.simulator.n_steps
+        batch = self.setting.simulator.begin(list(range(MIN_EPISODES)))
+        going = np.ones(MIN_EPISODES, dtype=np.bool_)
+        for _ in range(min(self.limit, SPEED_STEPS)):
+            going = ~batch.step(self.setting.policy(batch.observations)).ended
+            batch.keep(going)
+            going = going[going]
+            if not len(going):
+                break
+        batch.keep(~going)
+        each = (before - end.left) / (self.setting.simulator.n_steps - n)
+        return int(max(end.left, 0.0) / 2 / max(each, 1e-12))
 
     @property
     def is_planned(self) -> bool:
