@@ -93,7 +93,7 @@ class Candidates:
 
     def joined(self, others: Candidates) -> Candidates:
         """These candidates and others after them."""
-        return replace(self, pairs=_stacked([self.pairs, others.pairs]))
+        return replace(self, pairs=stack_lines([self.pairs, others.pairs]))
 
 
 def as_starts(where: MDP | Task, starts: Any) -> Indices:
@@ -404,7 +404,7 @@ def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) 
         numbers = (offer.member.first + states) * width + actions
         pairs.append(np.where(own.pairs < 0, -1, numbers))
     return Candidates(
-        _stacked(pairs),
+        stack_lines(pairs),
         width,
         max((own.horizon for _, own in found), default=1),
         any(own.sampled for _, own in found),
@@ -412,7 +412,7 @@ def gathered(bec: EquivalenceClass, found: Sequence[tuple[Starts, Candidates]]) 
     )
 
 
-def _stacked(blocks: Sequence[Indices]) -> Indices:
+def stack_lines(blocks: Sequence[Indices]) -> Indices:
     """The lines of all blocks, one after the other, filled up with -1."""
     width = max((block.shape[1] for block in blocks), default=1)
     stacked = np.full((sum(map(len, blocks)), width), -1, dtype=np.int64)

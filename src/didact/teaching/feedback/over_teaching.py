@@ -16,20 +16,19 @@ judged exactly, and where nothing is found, nothing is claimed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from didact.bec.classes import EquivalenceClass, Member, member_with
+from didact.bec.classes import EquivalenceClass, Member
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row
 from didact.mdp import MDP, Demonstration, Preference
 from didact.numerics.exact import Floats
 from didact.numerics.geometry import null_space, row_space
+from didact.teaching.covers.candidates import Indices, stack_lines
 from didact.teaching.feedback.candidates import statements_of, ways_that_meet
 from didact.teaching.feedback.halfspaces import direction, item_differences, judge_items, margin
 
@@ -62,14 +61,26 @@ SIZES = 10.0 ** -np.arange(1.0, 10.5, 0.5)
 larger differences are easier to see."""
 
 
+class Trajectories(NamedTuple):
+    """Pairs s*A + a (n, steps), filled up with -1, and what they count (n, k).
+
+    members: whose they are (n,). groups: those of one number begin in the same state, and have all
+    ended or are equally long (n,).
+    """
+
+    lines: Indices
+    counts: Floats
+    members: Indices
+    groups: Indices
+
+
 class Pairs(NamedTuple):
-    """Two trajectories each, the better first: rows (n, k), margins (n,), and who they are."""
+    """Two trajectories each by number, the better first: rows (n, k), margins (n,)."""
 
     rows: Floats
     margins: Floats
-    starts: NDArray[np.int64]
-    better: NDArray[np.int64]
-    other: NDArray[np.int64]
+    better: Indices
+    other: Indices
 
 
 def fewest_halfspaces(bec: EquivalenceClass) -> int:
@@ -88,15 +99,11 @@ def near_ties(
     if ties is None:
         return None
     span, across = _space(bec)
-    steps = {member.first: cache(partial(_steps, member.task.mdp)) for member in bec.members}
-    ways = {
-        start: _ways(member.task.mdp, steps[member.first], start - member.first)
-        for member, start in _starts(bec, rng)
-    }
-    pairs = _pairs(bec, ways, float(least))
+    ways = _trajectories(bec, rng)
+    pairs = _pairs(ways, bec.members[0].task.weights, float(least))
     wanted = bec.rows.normals[bec.cone.facet_rows()] @ span.T
     for chosen in _simplices(pairs, span, across, wanted, rng):
-        items = (*(_preference(bec, pairs, ways, i) for i in chosen), *ties)
+        items = (*(_preference(bec, ways, pairs, i) for i in chosen), *ties)
         if _holds(bec, items, least):
             return items
     return None
@@ -143,92 +150,67 @@ def _complement(rows: Floats, space: Floats) -> Floats:
     return np.asarray(null_space(rows @ space.T, NEGLIGIBLE) @ space)
 
 
-class _Way(NamedTuple):
-    """A trajectory that is being walked: its pairs, where it is, what it counts; -1: ended."""
-
-    pairs: tuple[tuple[int, int], ...]
-    at: int
-    counts: Floats
-    weight: float
-
-
-class _Step(NamedTuple):
-    """What an action is paid, where it may go on, and what is counted where it surely ends."""
-
-    paid: Floats
-    onward: list[int]
-    last: Floats | None
+def _trajectories(bec: EquivalenceClass, rng: np.random.Generator) -> Trajectories:
+    """All short trajectories of the starts."""
+    lines, counts = [], [np.zeros((0, bec.rows.normals.shape[1]))]
+    members, groups, nothing = [], [], np.zeros(0, np.int64)
+    for number, (member, start) in enumerate(_starts(bec, rng)):
+        for block, has_ended in _lines_from(member.task.mdp, start - member.first):
+            lines.append(block)
+            counts.append(_counts(member.task.mdp, block, has_ended=has_ended))
+            members.append(np.full(len(block), member.number or 0))
+            groups.append(np.full(len(block), 2 * number + has_ended))
+    numbers = (np.concatenate([nothing, *parts]) for parts in (members, groups))
+    return Trajectories(stack_lines(lines), np.concatenate(counts), *numbers)
 
 
-def _ways(mdp: MDP, steps: Callable[[int], list[_Step]], start: int) -> list[_Way]:
-    """All trajectories of as many steps as there is room for; those that end are shorter."""
-    growing = [_Way((), start, np.zeros(mdp.n_features), 1.0)]
-    ended: list[_Way] = []
+def _lines_from(mdp: MDP, start: int) -> list[tuple[Indices, bool]]:
+    """Trajectories in blocks of equal length, and whether they have ended.
+
+    Of as many steps as there is room for; those that surely end are shorter.
+    """
+    moves, n_actions = mdp.transitions, mdp.n_actions
+    goes_on = ~mdp.terminal[moves.successors]
+    entries_before = np.append(0, np.cumsum(goes_on))[moves.offsets]
+    targets, n_targets = moves.successors[goes_on].astype(np.int64), np.diff(entries_before)
+    lines, at, ended = np.zeros((1, 0), np.int64), np.array([start]), list[tuple[Indices, bool]]()
     for _ in range(MAX_STEPS):
-        n_grown = sum(len(step.onward) or 1 for way in growing for step in steps(way.at))
-        if not growing or len(ended) + n_grown > MAX_WAYS:
+        rows = (at[:, None] * n_actions + np.arange(n_actions)).ravel()
+        n_longer = n_targets[rows]
+        n_ways = sum(len(block) for block, _ in ended) + int(np.maximum(n_longer, 1).sum())
+        if not len(at) or n_ways > MAX_WAYS:
             break
-        grown = [longer for way in growing for longer in _longer(mdp, steps(way.at), way)]
-        ended += [way for way in grown if way.at < 0]
-        growing = [way for way in grown if way.at >= 0]
-    return [way for way in (*ended, *growing) if way.pairs]
+        lines = np.column_stack([np.repeat(lines, n_actions, axis=0), rows])
+        ended.append((lines[n_longer == 0], True))
+        lines = np.repeat(lines, n_longer, axis=0)
+        places = np.arange(len(lines)) - np.repeat(np.cumsum(n_longer) - n_longer, n_longer)
+        at = targets[np.repeat(entries_before[rows], n_longer) + places]
+    return [*ended, (lines, False)] if lines.shape[1] else []
 
 
-def _longer(mdp: MDP, steps: list[_Step], way: _Way) -> Iterator[_Way]:
-    for action, step in enumerate(steps):
-        counts, weight = way.counts + way.weight * step.paid, way.weight * mdp.discount
-        pairs = (*way.pairs, (way.at, action))
-        if step.last is not None:
-            yield _Way(pairs, -1, counts + weight * step.last, 0.0)
-        for target in step.onward:
-            yield _Way(pairs, target, counts, weight)
+def _counts(mdp: MDP, lines: Indices, *, has_ended: bool) -> Floats:
+    """What trajectories (n, steps) count, (n, k), with the states where they have ended."""
+    features, k = mdp.features.floats, mdp.n_features
+    by_pair = features if features.ndim == 3 else np.repeat(features[:, None], mdp.n_actions, 1)
+    weights = mdp.discount ** np.arange(lines.shape[1] + 1)
+    counts = np.einsum("t,ntk->nk", weights[:-1], by_pair.reshape(-1, k)[lines])
+    if has_ended:
+        counts += weights[-1] * (mdp.transitions.matrix() @ by_pair[:, 0])[lines[:, -1]]
+    return np.asarray(counts)
 
 
-def _steps(mdp: MDP, state: int) -> list[_Step]:
-    """What every action of a state does."""
-    features, moves, terminal = mdp.features.floats, mdp.transitions, mdp.terminal
-    found = []
-    for action in range(mdp.n_actions):
-        row = state * mdp.n_actions + action
-        targets = moves.successors[moves.offsets[row] : moves.offsets[row + 1]]
-        onward = targets[~terminal[targets]].tolist()
-        shares = moves.probabilities.floats[moves.offsets[row] : moves.offsets[row + 1]]
-        last = features[targets, 0] if features.ndim == 3 else features[targets]
-        paid = features[state, action] if features.ndim == 3 else features[state]
-        found.append(_Step(paid, onward, None if onward else shares @ last))
-    return found
-
-
-def _pairs(bec: EquivalenceClass, ways: dict[int, list[_Way]], least: float) -> Pairs:
-    """Neighbours in the order of worth, of each start those that end and those that do not."""
-    w = bec.members[0].task.weights
-    found: list[tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64], int]] = []
-    for start, walked in ways.items():
-        for has_ended in (False, True):
-            numbers = np.array(
-                [i for i, way in enumerate(walked) if (way.at < 0) == has_ended], dtype=np.int64
-            )
-            if numbers.size < 2:
-                continue
-            counts = np.array([walked[i].counts for i in numbers.tolist()])
-            worths = counts @ w
-            order = np.argsort(worths, kind="stable")
-            for step in range(1, NEIGHBOURS + 1):
-                low, high = order[:-step], order[step:]
-                margins = worths[high] - worths[low]
-                rows = counts[high] - counts[low]
-                kept = (margins >= least) & (margins > NEGLIGIBLE**1.5)
-                if kept.any():
-                    found.append(
-                        (rows[kept], margins[kept], numbers[high[kept]], numbers[low[kept]], start)
-                    )
-    if not found:
-        nothing = np.zeros(0, np.int64)
-        return Pairs(np.zeros((0, w.size)), np.zeros(0), nothing, nothing, nothing)
-    rows, margins, better, other = (np.concatenate([part[i] for part in found]) for i in range(4))
-    starts = np.concatenate([np.full(len(part[1]), part[4]) for part in found])
-    few = np.argsort(margins, kind="stable")[:MAX_PAIRS]
-    return Pairs(rows[few], margins[few], starts[few], better[few], other[few])
+def _pairs(ways: Trajectories, weights: Floats, least: float) -> Pairs:
+    """Neighbours in the order of worth, of each group; of too many those that differ least."""
+    worths, groups = ways.counts @ weights, ways.groups
+    order = np.lexsort((worths, groups))
+    sides = [(order[step:], order[:-step]) for step in range(1, NEIGHBOURS + 1)]
+    better, other = (np.concatenate(side) for side in zip(*sides, strict=True))
+    margins = worths[better] - worths[other]
+    useful = (margins >= least) & (margins > NEGLIGIBLE**1.5) & (groups[better] == groups[other])
+    kept = np.flatnonzero(useful)
+    kept = kept[np.argsort(margins[kept], kind="stable")[:MAX_PAIRS]]
+    better, other = better[kept], other[kept]
+    return Pairs(ways.counts[better] - ways.counts[other], margins[kept], better, other)
 
 
 def _simplices(
@@ -280,13 +262,14 @@ def _implies(rows: Floats, wanted: Floats) -> bool:
         return False
 
 
-def _preference(
-    bec: EquivalenceClass, pairs: Pairs, ways: dict[int, list[_Way]], number: int
-) -> Preference:
-    start = int(pairs.starts[number])
-    better, other = (ways[start][int(side[number])] for side in (pairs.better, pairs.other))
-    member = member_with(bec.members, start).number
-    return Preference(Demonstration(better.pairs), Demonstration(other.pairs), member=member)
+def _preference(bec: EquivalenceClass, ways: Trajectories, pairs: Pairs, number: int) -> Preference:
+    place = int(ways.members[pairs.better[number]])
+    n_actions = bec.members[place].task.mdp.n_actions
+    lines = (ways.lines[side[number]].tolist() for side in (pairs.better, pairs.other))
+    better, other = (
+        Demonstration([divmod(pair, n_actions) for pair in line if pair >= 0]) for line in lines
+    )
+    return Preference(better, other, member=bec.members[place].number)
 
 
 def _holds(bec: EquivalenceClass, items: Sequence[Preference], least: Fraction) -> bool:
