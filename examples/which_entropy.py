@@ -15,7 +15,7 @@ import numpy as np
 import didact
 from didact.active import compare
 from didact.active.compare import mean_interval
-from didact.active.infogain import entropy_terms
+from didact.active.strategies import entropy_terms
 from didact.studies.paper.common import published_chain
 
 NAMES = {"random": "random", "max-entropy": "bins", "entropy-of-mean": "mean policy"}

@@ -7,7 +7,7 @@ import pytest
 
 import didact
 from didact.active import AskSettings, Question, ask, optimal_oracle, policy_oracle, softmax_oracle
-from didact.active.infogain import pair_information
+from didact.active.strategies import pair_information
 from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import Comparison, Demonstration
 from didact.planning import solve

@@ -14,8 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from didact.active.infogain import max_infogain
-from didact.active.strategies import max_entropy, max_var
+from didact.active.strategies import max_entropy, max_infogain, max_var
 from didact.learners.belief import Belief
 from tests.active.beliefs import situation_of
 from tests.laws.test_bec import Drawn, draw_once

@@ -19,7 +19,8 @@ import numpy as np
 
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.archives import Archive, read_archive, write_archive
-from didact.inputs import counted, is_number, plain_document, shown
+from didact.files.json import as_finite, as_list, as_object, as_texts
+from didact.inputs import as_text, counted, plain_document, shown
 from didact.learners.belief import Belief, Mode
 from didact.learners.evidence import Certificate
 from didact.mdp import MDP, Demonstration, as_demonstrations
@@ -208,14 +209,16 @@ def _read(file: Any, mdp: MDP) -> Belief:
     density = header["map_log_posterior"]
     return Belief(
         mdp=mdp,
-        learner=_as_text(header["learner"]),
+        learner=as_text(header["learner"], "learner", error=InvalidFile),
         demonstrations=_demonstrations(arrays["pairs"], arrays["lengths"], mdp),
         **{name: arrays[name] for name in ARRAYS},
-        map_log_posterior=math.nan if density is None else _as_number(density),
-        confidence=None if header["confidence"] is None else _as_number(header["confidence"]),
+        map_log_posterior=math.nan if density is None else as_finite(density, "map_log_posterior"),
+        confidence=None
+        if header["confidence"] is None
+        else as_finite(header["confidence"], "confidence"),
         certificate=_certificate(header["certificate"]),
-        settings=_as_object(header["settings"]),
-        notes=tuple(_as_text(note) for note in header["notes"]),
+        settings=as_object(header["settings"], "settings"),
+        notes=as_texts(header["notes"], "notes"),
         modes=tuple(_mode(mode) for mode in header.get("modes", [])),
         feedback=_feedback(header.get("feedback", []), mdp),
     )
@@ -287,43 +290,23 @@ def _document_of(certificate: Certificate) -> dict[str, Any]:
 def _certificate(given: Any) -> Certificate | None:
     if given is None:
         return None
-    entries = _as_object(given)
+    entries = as_object(given, "certificate")
     holds, by_likelihood = entries["holds"], entries["by_likelihood"]
     if not isinstance(by_likelihood, bool) or not (holds is None or isinstance(holds, bool)):
         raise ValueError("a certificate holds, does not, or is open")
     return Certificate(
-        log_likelihood=_as_number(entries["log_likelihood"]),
-        confidence=_as_number(entries["confidence"]),
+        log_likelihood=as_finite(entries["log_likelihood"], "log_likelihood"),
+        confidence=as_finite(entries["confidence"], "confidence"),
         by_likelihood=by_likelihood,
         holds=holds,
-        reason=_as_text(entries["reason"]),
+        reason=as_text(entries["reason"], "reason", error=InvalidFile),
     )
 
 
 def _mode(given: Any) -> Mode:
-    entries = _as_object(given)
-    mean = np.array([_as_number(number) for number in entries["mean"]])
-    return Mode(_as_number(entries["share"]), mean)
-
-
-def _as_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"an object is expected, not {shown(value)}")
-    return value
-
-
-def _as_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"a text is expected, not {shown(value)}")
-    return value
-
-
-def _as_number(value: Any) -> float:
-    if not is_number(value):
-        raise ValueError(f"a number is expected, not {shown(value)}")
-    if not math.isfinite(value):
-        raise ValueError("numbers must be finite; one is not")
-    return float(value)
+    entries = as_object(given, "modes")
+    mean = [as_finite(number, "mean") for number in as_list(entries["mean"], "mean")]
+    return Mode(as_finite(entries["share"], "share"), np.array(mean))
 
 
 def _or_none(value: float) -> float | None:

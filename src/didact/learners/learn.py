@@ -17,7 +17,6 @@ from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.clips import ClipBelief, learn_from_clips
 from didact.learners.evidence import Evidence, as_evidence
-from didact.learners.presets import preset_options
 from didact.mdp import MDP, Task
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
@@ -154,6 +153,8 @@ def learn(
     method = find_learner(learner, options)
     evidence = as_evidence(mdp, demonstrations)
     if preset is not None:
+        from didact.learners.chains.options import preset_options
+
         options = preset_options(preset, learner, evidence.mdp.n_features, options)
     if len(evidence.answers) and not _takes_feedback(learner, method):
         raise Unsupported(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from didact.learners import learn
+from didact.learners.chains.options import published_chain
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
-from didact.learners.presets import published_chain
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
