@@ -8,10 +8,7 @@ from didact.cli import options, printing
 
 
 @click.command("attack")
-@click.argument("world")
-@click.argument("demonstrations")
-@options.parameters
-@options.seed("a random world")
+@options.world_and_demonstrations(seed_of="a random world")
 @click.option("--loss", metavar="LOSS|PERCENT", help="A learner is to lose so much, as 0.5 or 10%.")
 @click.option("--flip", is_flag=True, help="Flip them, against a learner that trusts the majority.")
 @click.option(
@@ -37,8 +34,5 @@ def command(
     task = open_task(world, options.world_settings(world, settings, seed))
     with printing.waiting(f"attacking {demonstrations}"):
         found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        printing.print_result(found.lines())
+    printing.print_found(found, as_json=as_json)
     return printing.exit_code(found.is_fewest)

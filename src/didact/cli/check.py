@@ -25,10 +25,7 @@ NEEDS_EXACT = (
 
 
 @click.command("check")
-@click.argument("world")
-@click.argument("demonstrations")
-@options.parameters
-@options.seed("a random world")
+@options.world_and_demonstrations(seed_of="a random world")
 @options.members
 @click.option(
     "--scope",

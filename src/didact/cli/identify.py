@@ -46,8 +46,5 @@ def command(
         raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")
     with printing.waiting(f"identifying {world}"):
         found = identify(task, list(changes) or None, goal=wanted, **given)  # type: ignore[arg-type]
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        printing.print_result(found.lines())
+    printing.print_found(found, as_json=as_json)
     return printing.exit_code(found.confirmed)

@@ -8,10 +8,7 @@ from didact.cli import options, printing
 
 
 @click.command("informativeness")
-@click.argument("world")
-@click.argument("demonstrations")
-@options.parameters
-@options.seed("a random world and the draws")
+@options.world_and_demonstrations(seed_of="a random world and the draws")
 @options.choice(
     "--rewards", ("true", "unknown"), "Judge by the world's own weights, or as if unknown."
 )
@@ -54,8 +51,5 @@ def command(
             seed=0 if seed is None else seed,
             **given,  # type: ignore[arg-type]
         )
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        printing.print_result(found.lines())
+    printing.print_found(found, as_json=as_json)
     return 0

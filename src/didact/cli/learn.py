@@ -23,10 +23,7 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
 
 
 @click.command("learn")
-@click.argument("world")
-@click.argument("demonstrations")
-@options.parameters
-@options.seed("a random world and the learner")
+@options.world_and_demonstrations(seed_of="a random world and the learner")
 @options.text(
     "--learner",
     "birl",

@@ -93,6 +93,16 @@ def seed(of: str) -> Option:
     return click.option("--seed", type=Whole(0), help=f"The seed of {of}.")
 
 
+def world_and_demonstrations(seed_of: str) -> Option:
+    """WORLD with its parameters and seed, and DEMONSTRATIONS of it."""
+
+    def add(command: Any) -> Any:
+        with_world = parameters(seed(seed_of)(command))
+        return click.argument("world")(click.argument("demonstrations")(with_world))
+
+    return add
+
+
 def choice(name: str, choices: Sequence[str], help: str, names: Sequence[str] = ()) -> Option:
     """An option that takes one of some words, the first by default; names: what else it is."""
     return click.option(

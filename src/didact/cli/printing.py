@@ -223,6 +223,14 @@ def exit_code(done: bool) -> int:
     return DONE if done else LEFT_OPEN
 
 
+def print_found(found: Any, *, as_json: bool) -> None:
+    """A result by its own `lines`, or by its `to_dict` as JSON."""
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_result(found.lines())
+
+
 def print_result(lines: Iterable[str], saved: Iterable[str | None] = ()) -> None:
     """Lines on standard output, none broken inside a word, and where files were written.
 
