@@ -97,11 +97,6 @@ def test_every_way_to_give_transitions_gives_the_same(model: tuple[int, int, lis
         ]
         for s in range(n_states)
     ]
-    table: dict[int, dict[int, list]] = {
-        s: {a: [] for a in range(n_actions)} for s in range(n_states)
-    }
-    for state, action, target, share in entries:
-        table[state][action].append((float(share), target, "reward", False))
     csr = csr_of(n_states, n_actions, entries)
     coo = sparse.coo_array(
         (
@@ -121,7 +116,6 @@ def test_every_way_to_give_transitions_gives_the_same(model: tuple[int, int, lis
         Transitions.from_sparse(
             sparse.csc_matrix(np.array(dense, dtype=float).reshape(-1, n_states))
         ),
-        Transitions.from_table(table, n_states),
         Transitions.from_arrays(n_states, n_actions, csr.indptr, csr.indices, csr.data),
         Transitions.from_arrays(
             n_states, n_actions, csr.indptr.tolist(), csr.indices.tolist(), csr.data.tolist()
@@ -217,16 +211,13 @@ def test_arrays_are_frozen_and_nothing_is_shared() -> None:
     offsets, targets, values = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([0.25, 0.75, 1.0])
     dense = np.array([[[0.25, 0.75]], [[0, 1.0]]])
     matrix = sparse.csr_array(dense[:, 0, :])
-    table = {0: {0: [(0.25, 0), (0.75, 1)]}, 1: {0: [(1.0, 1)]}}
     made = [
         Transitions.from_arrays(2, 1, offsets, targets, values),
         Transitions.from_dense(dense),
         Transitions.from_sparse(matrix),
-        Transitions.from_table(table, 2),
     ]
     before = [rows_of(t) for t in made]
     offsets[:], targets[:], values[:], dense[:], matrix.data[:] = 0, 0, 9, 9, 9
-    table[0][0].clear()
     assert [rows_of(t) for t in made] == before
     for transitions in made:
         assert transitions.probabilities.floats.tolist() == [0.25, 0.75, 1.0]
@@ -396,20 +387,6 @@ BAD = {
         str(MAX_ROWS),
         "long",
     ),
-    "table is a list": (lambda: Transitions.from_table([[[(1.0, 0)]]], 1), "P must be", "[[[("),
-    "table of lists": (lambda: Transitions.from_table({0: [[(1.0, 0)]]}, 1), "P[0]", "[[("),
-    "table of numbers": (lambda: Transitions.from_table({0: {0: 1.0}}, 1), "P[0][0]", "1.0"),
-    "table of flat pairs": (
-        lambda: Transitions.from_table({0: {0: (1.0, 0)}}, 1),
-        "P[0][0]",
-        "1.0",
-    ),
-    "table of short outcomes": (
-        lambda: Transitions.from_table({0: {0: [(1.0,)]}}, 1),
-        "P[0][0]",
-        "(1.0,)",
-    ),
-    "empty table": (lambda: Transitions.from_table({}, 1), "n_actions", "0"),
     "endless digits": (
         lambda: Transitions.from_rows(
             [[0, 0, 0, Fraction(1, 3**1900)], [0, 0, 0, 1 - Fraction(1, 7**1000)]], 1, 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -158,31 +158,6 @@ class Transitions:
             Numbers.of_fractions(values, (len(values),), "a probability"),
         )
 
-    @classmethod
-    def from_table(
-        cls, table: Mapping[int, Mapping[int, Iterable[Sequence[Any]]]], n_states: int
-    ) -> Transitions:
-        """Transitions from a table P[state][action] = [(probability, next state, ...), ...].
-
-        table: as Gymnasium's environments have it in `env.unwrapped.P`.
-        n_states: S.
-        """
-        rows = []
-        for state, actions in _table_items(table, "P"):
-            for action, outcomes in _table_items(actions, f"P[{shown(state)}]"):
-                place = f"P[{shown(state)}][{shown(action)}]"
-                if not isinstance(outcomes, Iterable) or isinstance(outcomes, str):
-                    raise InvalidModel(f"{place} must list outcomes; it is {shown(outcomes)}")
-                for outcome in outcomes:
-                    if not isinstance(outcome, Sequence) or len(outcome) < 2:
-                        raise InvalidModel(
-                            f"{place} must list outcomes (probability, next state, ...); one is "
-                            f"{shown(outcome)}"
-                        )
-                    rows.append((state, action, outcome[1], outcome[0]))
-        n_actions = max((len(actions) for actions in table.values()), default=0)
-        return cls.from_rows(rows, n_states, n_actions)
-
     @property
     def n_entries(self) -> int:
         """How many positive probabilities there are."""
@@ -243,14 +218,6 @@ def _whole_numbers(given: Any, place: str) -> NDArray[Any]:
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InvalidModel(f"{place} must be one row of whole numbers; it is {shown(given)}")
     return array if array.size else array.astype(np.int64)
-
-
-def _table_items(table: Any, place: str) -> Iterable[tuple[Any, Any]]:
-    if not isinstance(table, Mapping):
-        raise InvalidModel(
-            f"{place} must be a mapping, as in P[state][action]; it is {shown(table)}"
-        )
-    return table.items()
 
 
 def _select(numbers: Numbers, flat: NDArray[np.int64]) -> Numbers:
