@@ -8,7 +8,7 @@ import numpy as np
 
 from didact.auditing.questions import SIDES
 from didact.errors import DidactError, InvalidModel, InvalidParameter
-from didact.files.arrays import read_array
+from didact.files.archives import read_array
 from didact.files.extras import named_object
 from didact.files.json import read_json
 from didact.files.reading import shown_path
