@@ -3,17 +3,21 @@
 import pickle
 import sys
 import warnings
+from types import SimpleNamespace
 
+import gymnasium
 import numpy as np
 import pytest
 
 from didact.errors import DidactWarning, InvalidFile, Unsupported
 from didact.worlds.gym.runs import (
+    Normalised,
     agent_file,
+    frames_of,
     normalisation_of,
     read_pickle,
-    require_plain_run,
     run_settings,
+    warn_of_settings,
 )
 from didact.worlds.gym.trained import load_agent
 from tests.malicious import agent_data, policy_class, trap, write_agent
@@ -70,11 +74,64 @@ def test_a_normalisation_that_is_missing_is_told(trap, tmp_path):
     folder.mkdir()
     path = agent_file(str(a_run(folder, normalised=False)))
     with pytest.warns(DidactWarning, match=r"its config.yml says that observations were normalis"):
-        require_plain_run(path, run_settings(path))
+        warn_of_settings(path, run_settings(path), None)
     (folder / "FrozenLake-v1" / "config.yml").write_text(CONFIG.replace("true", "false"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        require_plain_run(path, run_settings(path))
+        warn_of_settings(path, run_settings(path), None)
+
+
+def test_what_was_put_around_an_environment_is_told_and_never_imported(trap, tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    path = agent_file(str(a_run(folder, normalised=False)))
+    config = CONFIG.replace("- true", "- false")
+    config += "- - env_wrapper\n  - - evil_payload.Wrapper:\n        n: 4\n- - frame_stack\n  - 4\n"
+    (folder / "FrozenLake-v1" / "config.yml").write_text(config)
+    settings = run_settings(path)
+    assert frames_of(settings) == 4
+    assert frames_of({"frame_stack": "many"}) == frames_of({}) == 1
+    with pytest.warns(
+        DidactWarning, match=r"env_wrapper was evil_payload\.Wrapper; give a functio"
+    ):
+        warn_of_settings(path, settings, "FrozenLake-v1")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_settings(path, settings, lambda: None)
+
+
+def test_frames_that_were_stacked_after_they_were_normalised_are_refused(tmp_path):
+    path = tmp_path / "vecnormalize.pkl"
+    path.write_bytes(pickle.dumps(SimpleNamespace(obs_rms=SimpleNamespace(mean=np.zeros(3)))))
+    agent = SimpleNamespace(observation_space=SimpleNamespace(shape=(3,)))
+    assert Normalised(agent, str(path)).is_normalised
+    agent.observation_space.shape = (12,)
+    with pytest.raises(Unsupported, match=r"frames were stacked afterwards\. Load the agent witho"):
+        Normalised(agent, str(path))
+
+
+def test_an_agent_of_several_frames_is_given_them(tmp_path):
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import VecFrameStack
+
+    import didact
+
+    many = VecFrameStack(make_vec_env("CartPole-v1", 1), 3)
+    model = stable_baselines3.PPO("MlpPolicy", many, n_steps=8, batch_size=8, device="cpu")
+    model.save(tmp_path / "CartPole-v1.zip")
+    inside = tmp_path / "CartPole-v1"
+    inside.mkdir()
+    (inside / "config.yml").write_text("- - frame_stack\n  - 3\n")
+    agent = load_agent(str(tmp_path), "CartPole-v1")
+    settings = {"horizon": 3, "restore": "copy"}
+    call = dict(features="auto", discount=0.5, n_rollouts=1, length=3, tolerance=50.0)
+    seen = didact.observe("CartPole-v1", agent, settings=settings, **call)
+    assert seen.observations.shape[1] == 12
+    same = didact.observe(many, model, settings=settings, **call)
+    np.testing.assert_array_equal(seen.observations, same.observations)
+    with pytest.raises(InvalidFile, match=r"3 frames at once: give VecFrameStack\(make_vec_env"):
+        load_agent(str(tmp_path), gymnasium.make("CartPole-v1"))
 
 
 def test_folders_without_one_agent_names_on_a_hub_and_memory_are_refused(trap, tmp_path):

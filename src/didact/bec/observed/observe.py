@@ -68,7 +68,7 @@ from didact.worlds.simulators.batches import (
     batch_features,
     batch_policy,
 )
-from didact.worlds.simulators.opening import named_environment, open_simulator
+from didact.worlds.simulators.opening import named_environment, open_simulator, seen_by
 from didact.worlds.simulators.terms import RewardTerms, find_terms, ready_features
 
 LOOK = 3
@@ -197,7 +197,7 @@ def observe(
     chosen = _options(settings, ObserveSettings, "settings")
     helpers = _options(workers, ObserveWorkers, "workers")
     names = _checked_names(feature_names)
-    env = named_environment(env)
+    env = seen_by(policy, named_environment(env))
     episodes = None if chosen.recorded is None else read_episodes(chosen.recorded)
     simulator = open_simulator(_as_objects(env) if episodes else env, restore=chosen.restore)
     if chosen.starts is not None:

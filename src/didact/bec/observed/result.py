@@ -32,7 +32,7 @@ from didact.files.archives import Archive, read_archive, write_archive
 from didact.inputs import counted, is_number, is_whole, shown
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import Simulator, batch_features, batch_policy
-from didact.worlds.simulators.opening import named_environment, open_simulator
+from didact.worlds.simulators.opening import named_environment, open_simulator, seen_by
 
 OBSERVED_FORMAT = "didact.observed/1"
 NUMBERS = (
@@ -235,7 +235,7 @@ def load_observed(
             if value is not None:
                 raise InvalidParameter(f"{name} must come with env; give both, or neither")
         return seen
-    return _attached(seen, named_environment(env), policy, features)
+    return _attached(seen, seen_by(policy, named_environment(env)), policy, features)
 
 
 def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:

@@ -19,6 +19,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from didact.errors import DidactWarning, InvalidFile, Unsupported
 from didact.files.reading import open_file, shown_path
 from didact.inputs import FAILURES, reason_of
@@ -112,14 +114,33 @@ def _names_folder(folder: str, stem: str) -> bool:
     return stem in ("best_model", "agent") and bool(folder)
 
 
-def require_plain_run(path: str, settings: Mapping[str, str]) -> None:
-    """Refuse an agent that saw several frames, and warn of one whose normalisation is missing."""
-    if settings.get("normalize", "").lower() not in ("", "false", "none") and (
-        normalisation_of(path) is None and "'norm_obs': False" not in settings["normalize"]
+NOTHING = ("", "null", "None", "{}", "[]", "false", "False")
+"""How a setting says that there is none."""
+
+
+def frames_of(settings: Mapping[str, str]) -> int:
+    """How many observations the agent saw at once."""
+    told = settings.get("frame_stack", "")
+    return int(told) if told.isdecimal() and 0 < len(told) < 3 and int(told) else 1
+
+
+def warn_of_settings(path: str, settings: Mapping[str, str], env: Any) -> None:
+    """Warn of settings without which an agent may act at random: its normalisation where that is
+    missing, and what was put around its environment where that is only named by an id."""
+    told = []
+    normalised = settings.get("normalize", "")
+    if normalised not in NOTHING and (
+        normalisation_of(path) is None and "'norm_obs': False" not in normalised
     ):
+        told.append("observations were normalised, and there is no vecnormalize.pkl beside it")
+    if env is None or isinstance(env, str):
+        for name in ("env_wrapper", "env_kwargs"):
+            value = settings.get(name, "").lstrip("- ").rstrip(": ")
+            if value not in NOTHING:
+                told.append(f"{name} was {value[:80]}; give a function that makes it so as env")
+    for what in told:
         warnings.warn(
-            f"{shown_path(path)}: its config.yml says that observations were normalised, and there "
-            "is no vecnormalize.pkl beside it: the agent may act at random",
+            f"{shown_path(path)}: its config.yml says that {what}: the agent may act at random",
             DidactWarning,
             stacklevel=4,
         )
@@ -162,6 +183,7 @@ class Normalised:
     """An agent that sees observations as VecNormalize normalised them; from a trusted pickle."""
 
     is_normalised = True
+    frame_stack = 1
 
     def __init__(self, agent: Any, path: str):
         try:
@@ -172,6 +194,17 @@ class Normalised:
                 f"{shown_path(path)}: cannot be unpickled: {reason_of(error)}"
             ) from None
         self._agent = agent
+        mean: Any = getattr(getattr(self._normalisation, "obs_rms", None), "mean", None)
+        shapes = [
+            np.shape(mean),
+            getattr(getattr(agent, "observation_space", None), "shape", None),
+        ]
+        if all(shapes) and shapes[0] != shapes[1]:
+            raise Unsupported(
+                f"{shown_path(path)}: normalised observations of the shape {shapes[0]}, and the "
+                f"agent sees {shapes[1]}: frames were stacked afterwards. Load the agent without "
+                "it, and give VecFrameStack(VecNormalize.load(...), n) as env"
+            )
 
     def predict(self, observation: Any, deterministic: bool = False) -> Any:
         """What the agent does where this is observed."""

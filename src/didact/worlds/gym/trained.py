@@ -46,11 +46,12 @@ from didact.worlds.gym.environments import describe, make_environment, open_envi
 from didact.worlds.gym.runs import (
     Normalised,
     agent_file,
+    frames_of,
     normalisation_of,
     refuse_hub_name,
-    require_plain_run,
     run_settings,
     unpickled,
+    warn_of_settings,
 )
 
 MAX_DATA = 10_000_000
@@ -124,7 +125,8 @@ def load_agent(path: str | os.PathLike[str], env: Any = None, *, trust_pickle: b
     Nothing is unpickled: the policy is built anew from the plain text and the weights in the file,
     and acts as the one that Stable-Baselines3 loads. Other files are refused unless trusted.
 
-    path: of the file, or of the folder of a training run (RL Baselines3 Zoo).
+    path: of the file, or of the folder of a training run (RL Baselines3 Zoo), whose frame_stack is
+        kept with the agent; its env_wrapper and env_kwargs are told, and imported by nobody.
     env: the environment whose spaces the agent has: its id, itself, its class or a function that
         makes one. Observations that are dicts need it; else the file tells the spaces.
     trust_pickle: True lets vecnormalize.pkl beside the file be unpickled, and the file itself where
@@ -136,21 +138,31 @@ def load_agent(path: str | os.PathLike[str], env: Any = None, *, trust_pickle: b
     flag(trust_pickle, "trust_pickle")
     open_file(path).close()
     beside = normalisation_of(path)
-    require_plain_run(path, run_settings(path))
-    spaces = _spaces_of(env)
+    settings = run_settings(path)
+    warn_of_settings(path, settings, env)
+    n_frames = frames_of(settings)
+    spaces = _spaces_of(env, n_frames)
     try:
         agent = _agent_of(path, spaces, beside, trust_pickle=trust_pickle)
     except DidactError:
         if not trust_pickle:
             raise
         agent = unpickled(path, _require_package(), spaces)
-    return Normalised(agent, beside) if beside is not None else agent
+    agent = Normalised(agent, beside) if beside is not None else agent
+    if n_frames > 1:
+        agent.frame_stack = n_frames
+    return agent
 
 
-def _spaces_of(env: Any) -> Any:
+def _spaces_of(env: Any, n_frames: int) -> Any:
     """The environment whose spaces are taken; None where none is given."""
     if isinstance(env, str):
-        return make_environment(env, {})
+        made = make_environment(env, {})
+        if n_frames == 1:
+            return made
+        from didact.worlds.simulators.wrappers import framed
+
+        return framed(made, n_frames)
     if inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
         with own_code("making the environment"):
             return env()
@@ -360,8 +372,8 @@ def _frames(own: tuple[Any, ...], told: tuple[Any, ...]) -> str:
     if not one or not many or one[:-1] != many[:-1] or many[-1] % one[-1] or many == one:
         return ""
     return (
-        f". It saw {many[-1] // one[-1]} frames at once: give the environment with the wrapper "
-        "that stacks them, as VecFrameStack"
+        f". It saw {many[-1] // one[-1]} frames at once: give VecFrameStack(make_vec_env(id), "
+        f"{many[-1] // one[-1]}) as env"
     )
 
 

@@ -101,6 +101,20 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
     return _restored(make, name_of(getattr(first, "unwrapped", first)), restore, drawing)
 
 
+def seen_by(policy: Any, env: Any) -> Any:
+    """The environment as an agent saw it: of an id, so many frames as its run says."""
+    n_frames = getattr(policy, "frame_stack", 1)
+    if n_frames == 1 or not isinstance(env, str):
+        return env
+    return partial(_framed, env, n_frames)
+
+
+def _framed(id: str, n_frames: int) -> Any:
+    from didact.worlds.simulators.wrappers import framed
+
+    return framed(_without_limit(make_environment(id, {})), n_frames)
+
+
 def _is_vector(env: Any) -> bool:
     """Whether this steps several environments; arrays of states are stepped otherwise."""
     is_made = not isinstance(env, str) and not inspect.isclass(env)

@@ -85,6 +85,14 @@ def _first(env: Any, kind: str) -> Any:
     return VectorEntry(copy.deepcopy(plain), id, is_changed=True)
 
 
+def framed(env: Any, n: int) -> Frames:
+    """An environment that shows its last n observations at once, as VecFrameStack does."""
+    shape = env.observation_space.shape
+    is_picture = len(shape) == 3 and env.observation_space.dtype == np.uint8
+    # pictures are stacked by their colours, which come first where that side is the shortest
+    return Frames(env, n, 0 if is_picture and shape[0] == min(shape) else -1)
+
+
 class Viewed(gymnasium.ObservationWrapper):
     """An environment that shows what VecNormalize makes of its observations."""
 
