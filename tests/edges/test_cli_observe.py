@@ -168,3 +168,37 @@ def test_a_model_of_stable_baselines_is_observed_from_its_file(didact, folder):
     seen = library.load_observed("seen.npz")
     told = model.predict(seen.observations.astype(np.float32), deterministic=True)[0]
     np.testing.assert_array_equal(seen.own, told)
+
+
+SPOILED = """
+import numpy as np
+from didact.worlds.simulators.point_robot import PointRobot
+
+best = PointRobot().best_policy(0.99)
+
+def third(seen):
+    chosen = np.array(best(seen))
+    wrong = np.abs(np.sin(1e4 * np.atleast_2d(seen).sum(axis=1))) < 0.3
+    chosen[wrong] = (chosen[wrong] + 4) % 9
+    return chosen
+"""
+
+
+def test_an_agent_is_audited_and_compared_in_a_simulator(didact, folder, monkeypatch):
+    from didact.auditing import simulators
+
+    monkeypatch.setattr(simulators, "SITUATIONS", 80)
+    (folder / "spoiled.py").write_text(SPOILED)
+    asked = ("audit", "point-robot", "--loss", "1.5")
+    done = didact(*asked, "--against", "spoiled.py:third")
+    words = " ".join(done.out.split())
+    assert done.verdict.startswith("point-robot: pass"), done
+    assert "the other agent: fail, " in words
+    assert "(more)" in words
+    document = json.loads(didact(*asked, "--agent", "spoiled.py:third", "--json").out)
+    assert document["status"] == "fail"
+    assert document["mistaken_share"][0] > 0.05
+    assert len(document["worst"]) == 5
+    refused(didact(*asked[:2], "--loss", "1%"), "--loss must be a return in a simulator")
+    refused(didact(*asked, "--seed", "1"), "--seed and --members are for tasks")
+    refused(didact("audit", "six-cell", "--weights", "1"), "--weights is for simulators")

@@ -16,6 +16,7 @@ from didact.errors import InvalidFile, InvalidParameter
 if TYPE_CHECKING:
     from didact.auditing import Audit, Exam
     from didact.auditing.questions import ExamQuestion
+    from didact.auditing.simulators import SimulatorAudit
     from didact.mdp import Family, Task
 
     Choose = Callable[[int, ExamQuestion], Any]
@@ -56,6 +57,13 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
 )
 @options.scope()
 @options.arithmetic()
+@click.option(
+    "--features",
+    help="WORLD is a simulator: phi(obs, action, next_obs, terminated, info) as module:name, "
+    "file.py:name, or auto.",
+)
+@click.option("--weights", help="Of these features in the reward, as 1,0; fitted if left out.")
+@click.option("--against", metavar="AGENT", help="In a simulator: another agent, to compare.")
 @options.as_json
 def command(
     world: str,
@@ -64,15 +72,28 @@ def command(
     members: int | None,
     person: bool,
     as_json: bool,
+    features: str | None,
+    weights: str | None,
+    against: str | None,
     **given: Any,
 ) -> int:
     """Say whether an agent, or a person, is aligned with WORLD.
 
     Weights are planned and compared in every state. Policies and trained agents are followed along
     what they do from the start on. Answers are graded by an exam. A fail names a state and what
-    it costs. With --loss it may act wrongly as long as that costs little. Exit code 0: passed; 3:
-    failed, or not decided.
+    it costs. With --loss it may act wrongly as long as that costs little. In a simulator
+    (--features) independent states are sampled: in how many another action gains more than --loss,
+    and in which most. Exit code 0: passed; 3: failed, or not decided.
     """
+    if features is not None or _is_simulator(world):
+        if person or seed is not None or members is not None:
+            raise InvalidParameter("--person, --seed and --members are for tasks; leave them out")
+        asked = {"agent": given["agent"], "against": against, "loss": given["loss"]}
+        asked |= {"trust_pickle": given["trust_pickle"]}
+        return _audit_simulator(world, settings, features, weights, asked, as_json=as_json)
+    for name, value in (("--weights", weights), ("--against", against)):
+        if value is not None:
+            raise InvalidParameter(f"{name} is for simulators, with --features; leave it out")
     parameters = options.world_settings(world, settings, seed, members)
     if person:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
@@ -88,6 +109,74 @@ def command(
 
     printing.print_result(describe_audit(audited.task.name, audited.audit).lines())
     return printing.exit_code(audited.audit.passed)
+
+
+def _is_simulator(world: str) -> bool:
+    from didact.worlds.simulators.opening import BUILT_IN
+
+    return world in BUILT_IN
+
+
+def _audit_simulator(
+    world: str,
+    settings: tuple[str, ...],
+    features: str | None,
+    weights: str | None,
+    asked: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> int:
+    """Audit an agent in a simulator, and another one in the same place, and print the result."""
+    from didact.report.words.observed import audit_document, audit_lines
+
+    with printing.waiting(f"auditing {asked['agent'] or world}"):
+        first, second = simulator_audits(
+            world, options.read_settings(settings), features, weights, **asked
+        )
+    if as_json:
+        printing.print_json(audit_document(first, second))
+    else:
+        printing.print_result(audit_lines(first, second))
+    return printing.exit_code(first.status == "pass")
+
+
+def simulator_audits(
+    world: str,
+    parameters: Mapping[str, Any],
+    features: str | None,
+    weights: str | None,
+    *,
+    agent: str | None,
+    against: str | None,
+    loss: str | None,
+    trust_pickle: bool = False,
+) -> tuple[SimulatorAudit, SimulatorAudit | None]:
+    """The audit of an agent in a simulator, by default of its own policy, and that of another agent
+    in the same place; None without another one."""
+    from didact.auditing import audit
+    from didact.cli.observe import agent_of, environment_of
+    from didact.files.extras import named_object
+
+    env = environment_of(world, dict(parameters))
+    phi: Any = features
+    if features not in (None, "auto"):
+        phi = named_object(str(features), "--features")
+    given = None if weights is None else [part.strip() for part in weights.split(",")]
+    own = env.best_policy(0.99) if agent is None and hasattr(env, "best_policy") else None
+    if agent is not None:
+        own = agent_of(agent, env, trust_pickle)
+    elif own is None:
+        raise InvalidParameter("an audit needs --agent")
+    try:
+        allowed = None if loss is None else float(loss)
+    except ValueError:
+        told = f"--loss must be a return in a simulator, as 0.5; it is {loss!r:.40}"
+        raise InvalidParameter(told) from None
+    first = audit(env, own, features=phi, weights=given, loss=allowed)
+    if against is None:
+        return first, None
+    other = agent_of(against, env, trust_pickle)
+    return first, audit(first.seen, other, loss=first.loss)
 
 
 def _listed(answer: Any) -> Any:

@@ -175,8 +175,8 @@ def observed_lesson(
         if place is not None:  # tried before the long work
             require_writable(place, kind, [policy])
     first = 0 if seed is None else seed
-    env = _environment(source, dict(parameters))
-    agent = None if policy is None else _agent(policy, env, trust_pickle)
+    env = environment_of(source, dict(parameters))
+    agent = None if policy is None else agent_of(policy, env, trust_pickle)
     phi: Any = features
     if features not in (None, "auto"):
         phi = named_object(str(features), "--features")
@@ -200,7 +200,8 @@ def observed_lesson(
     return lesson
 
 
-def _environment(source: str, parameters: dict[str, Any]) -> Any:
+def environment_of(source: str, parameters: dict[str, Any]) -> Any:
+    """What a text names: a built-in simulator, a Gymnasium id, or module:name."""
     from didact.files.extras import named_object
     from didact.worlds.simulators.opening import BUILT_IN, named_environment
 
@@ -214,7 +215,7 @@ def _environment(source: str, parameters: dict[str, Any]) -> Any:
     return found(**parameters)
 
 
-def _agent(text: str, env: Any, trust_pickle: bool) -> Any:
+def agent_of(text: str, env: Any, trust_pickle: bool) -> Any:
     """The policy that a text names; a trained agent is built for the environment's spaces."""
     from didact.files.extras import named_object
     from didact.worlds.gym.runs import names_agent

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from didact.auditing.simulators import SimulatorAudit
 from didact.bec.observed.openness import MANY, nearest_to_observed
 from didact.bec.observed.result import Observed
 from didact.inputs import counted, in_one_line, shown_name
@@ -120,6 +121,57 @@ def measured_lines(seen: Observed) -> Iterator[str]:
     yield from map(in_one_line, seen.notes)
     if not setting.alternatives.n_actions:
         yield f"actions: steps of {numbers_words(setting.alternatives.width)} around the policy's"
+
+
+def audit_lines(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> Iterator[str]:
+    """What an agent does in a simulator, its worst situations, and how another agent compares."""
+    yield f"{shown_name(audit.seen.setting.simulator.name)}: {audit.status}"
+    yield f"  {audit.statement}"
+    for situation in audit.worst:
+        yield (
+            f"  in {numbers_words(situation.observation)} action {numbers_words(situation.better)} "
+            f"gains {situation.gain:.3g} over {numbers_words(situation.own)}"
+        )
+    if other is None:
+        return
+    low, high = other.mistaken_share
+    difference = audit.compared_with(other)
+    is_clear = abs(difference.mean) > 2 * difference.error
+    verdict = "no clear difference" if not is_clear else "more" if difference.mean > 0 else "less"
+    yield (
+        f"  the other agent: {other.status}, {low:.1%} to {high:.1%} of its situations, "
+        f"{other.episode_return} an episode"
+    )
+    yield (
+        f"  the first agent's return less the other's, in episodes of the same seeds: "
+        f"{difference} ({verdict})"
+    )
+
+
+def audit_document(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> dict[str, Any]:
+    """The same for machines."""
+    found: dict[str, Any] = {
+        "simulator": audit.seen.setting.simulator.name,
+        "status": audit.status,
+        "loss": audit.loss,
+        "mistaken_share": list(audit.mistaken_share),
+        "gain": audit.gain._asdict(),
+        "episode_return": audit.episode_return._asdict(),
+        "worst": [
+            {
+                "observation": np.asarray(situation.observation).tolist(),
+                "own": np.asarray(situation.own).tolist(),
+                "better": np.asarray(situation.better).tolist(),
+                "gain": situation.gain,
+            }
+            for situation in audit.worst
+        ],
+        "statement": audit.statement,
+    }
+    if other is not None:
+        found |= {"other": audit_document(other)}
+        found |= {"difference": audit.compared_with(other)._asdict()}
+    return found
 
 
 def certificate_document(told: ClipCertificate) -> dict[str, Any]:
