@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
     console.print(f"  {ride.why(0)}")
     compare_with_random(console, taxi, ride)
     for name, task, found in (("grid", grid, lesson), ("taxi", taxi, ride)):
-        didact.save_task(task, folder / f"{name}-task.json")
+        task.save(folder / f"{name}-task.json")
         found.save(folder / f"{name}-lesson.json")
     python = shlex.quote(sys.executable) if sys.prefix != sys.base_prefix else "python"
     console.print(f"Saved in {folder}. Check a proof independently:")

@@ -64,7 +64,7 @@ audit six-cell --agent weights.json
 audit six-cell --agent policy6.json --loss 10%
 audit six-cell --agent sides.json --exam exam.json
 audit six-cell --person
-observe point-robot --n-rollouts 4 --length 5 --n-situations 20 --discount 0.9 --html r.html
+observe point-robot --n-rollouts 4 --length 5 --n-states 20 --discount 0.9 --html r.html
 rank six-cell uvm-failure nothing --out rank.json --svg rank.svg
 select exact.json --task task.json --method exact --out kept.jsonl --replace
 convert exact.json steps.csv --replace

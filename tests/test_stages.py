@@ -39,7 +39,7 @@ def test_learners_tell_how_far_they_are():
     task = make("six-cell")
     shown = teach(task)
     with listening(told.append):
-        learn(task.mdp, shown, budget=60_000)
+        learn(task.mdp, shown, max_likelihoods=60_000)
     assert all(words.startswith("learning: ") for words in told)
     assert "likelihoods" in told[-1]
 

@@ -16,7 +16,7 @@ _ROOM_OF = {
     "Demonstration": "didact.mdp",
     "Family": "didact.mdp",
     "Preference": "didact.mdp",
-    "Ranking": "didact.mdp",
+    "RankedTrajectories": "didact.mdp",
     "Recording": "didact.mdp",
     "Stop": "didact.mdp",
     "Task": "didact.mdp",
@@ -24,9 +24,6 @@ _ROOM_OF = {
     "load_family": "didact.mdp",
     "load_recording": "didact.mdp",
     "load_task": "didact.mdp",
-    "save_family": "didact.mdp",
-    "save_recording": "didact.mdp",
-    "save_task": "didact.mdp",
     "from_environment": "didact.worlds",
     "from_gymnasium": "didact.worlds",
     "from_minigrid": "didact.worlds",
@@ -142,7 +139,7 @@ if TYPE_CHECKING:
     from didact.mdp import Demonstration as Demonstration
     from didact.mdp import Family as Family
     from didact.mdp import Preference as Preference
-    from didact.mdp import Ranking as Ranking
+    from didact.mdp import RankedTrajectories as RankedTrajectories
     from didact.mdp import Recording as Recording
     from didact.mdp import Stop as Stop
     from didact.mdp import Task as Task
@@ -150,9 +147,6 @@ if TYPE_CHECKING:
     from didact.mdp import load_family as load_family
     from didact.mdp import load_recording as load_recording
     from didact.mdp import load_task as load_task
-    from didact.mdp import save_family as save_family
-    from didact.mdp import save_recording as save_recording
-    from didact.mdp import save_task as save_task
     from didact.planning import Evaluation as Evaluation
     from didact.planning import Plan as Plan
     from didact.planning import reachable_pairs as reachable_pairs

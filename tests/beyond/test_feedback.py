@@ -239,7 +239,7 @@ def test_a_ranking_of_m_states_its_m_less_one_neighbours():
     task = didact.make("six-cell")
     bec = didact.equivalence_class(task)
     ranked = [[(2, 1), (5, 2)], [(2, 2), (1, 2)], [(2, 0), (2, 2)], [(2, 3), (2, 3)]]
-    rows = item_differences(bec, didact.Ranking(ranked))
+    rows = item_differences(bec, didact.RankedTrajectories(ranked))
     neighbours = [
         item_differences(bec, didact.Preference(first, second))[0]
         for first, second in itertools.pairwise(ranked)

@@ -189,7 +189,7 @@ def test_rankings_stops_and_corrections_are_proved_too():
     task = didact.make("six-cell")
     ways = [[[2, 1], [5, 2], [4, 2], [3, 0]], [[2, 2], [1, 2]]]
     items = [
-        didact.Ranking(ways),
+        didact.RankedTrajectories(ways),
         didact.Preference(*ways, correction=True),
         didact.Stop(ways[1], 1, off_is_worth_nothing=True),
         didact.Demonstration([[3, 0]]),

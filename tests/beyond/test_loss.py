@@ -34,7 +34,7 @@ def leak():
 def test_with_ties_nothing_lost_needs_less_than_the_exact_lesson(horizon, least):
     task = didact.make("uvm-failure")
     lesson = didact.teach_within(
-        task, teacher="exact", horizon=horizon, loss=0, learner="half-spaces"
+        task, teacher="exact", horizon=horizon, loss=0, learner_model="half-spaces"
     )
     assert len(lesson.demonstrations) == lesson.lower_bound == least
     assert lesson.loss_status == "enumerated"
@@ -147,7 +147,12 @@ def test_optimal_lessons_are_not_nested():
     exact = [chosen for chosen, loss in losses.items() if len(chosen) == 2 and loss < 1e-9]
     assert exact == [((2, 0), (3, 0))]
     rough = 0.5 * (single[wide] + sorted(single.values())[1])
-    settings = {"teacher": "exact", "horizon": 1, "starts": [1, 2, 3], "learner": "half-spaces"}
+    settings = {
+        "teacher": "exact",
+        "horizon": 1,
+        "starts": [1, 2, 3],
+        "learner_model": "half-spaces",
+    }
     for bound, best in ((rough, wide), (1e-3, exact[0])):
         lesson = didact.teach_within(task, loss=bound, **settings)
         assert {d.pairs[0] for d in lesson.demonstrations} == set(best)
@@ -181,7 +186,7 @@ GOLDEN = {"0.1%": (8, 10, 8, 11, 9, 13), "1%": (6, 6, 6, 7, 7)}
 )
 def test_fewest_single_steps(loss, seed):
     task = didact.make("random-grid", size=9, seed=seed)
-    settings = {"teacher": "exact", "horizon": 1, "learner": "half-spaces", "time_limit": 600}
+    settings = {"teacher": "exact", "horizon": 1, "learner_model": "half-spaces", "time_limit": 600}
     lesson = didact.teach_within(task, loss=loss, **settings)
     assert len(lesson.demonstrations) == lesson.lower_bound == GOLDEN[loss][seed]
     assert lesson.loss_status == "enumerated"

@@ -76,7 +76,7 @@ def compared(seed, share):
         ("half-spaces", [every.half_spaces]),
         ("both", [every.half_spaces, every.planner]),
     ):
-        settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": learner}
+        settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner_model": learner}
         lesson = didact.teach_within(task, bec=bec, starts="all", order="teacher", **settings)
         found.append((lesson, every.fewest(lesson.loss_bound, *kinds)))
     return found

@@ -97,7 +97,12 @@ def check_families(seeds):
         exact = didact.teach(members, bec=bec, teacher="exact", horizon=1, starts=all_of(bec))
         every = Every(bec)
         for bound in BOUNDS:
-            how = {"horizon": 1, "starts": all_of(bec), "loss": bound, "learner": "half-spaces"}
+            how = {
+                "horizon": 1,
+                "starts": all_of(bec),
+                "loss": bound,
+                "learner_model": "half-spaces",
+            }
             lesson = didact.teach_within(members, bec=bec, teacher="exact", order="teacher", **how)
             assert lesson.loss_status == "enumerated", (seed, bound)
             n = len(lesson.demonstrations)
@@ -157,7 +162,7 @@ def test_a_family_of_one_has_the_lesson_of_its_task(loss, learner):
     for seed in range(1 if learner == "both" else 3):
         task = didact.make("random-grid", size=3, n_features=3, seed=seed)
         alone, one = (
-            didact.teach_within(what, teacher="exact", horizon=1, loss=loss, learner=learner)
+            didact.teach_within(what, teacher="exact", horizon=1, loss=loss, learner_model=learner)
             for what in (task, didact.Family([task]))
         )
         assert [d.pairs for d in one.demonstrations] == [d.pairs for d in alone.demonstrations]
@@ -172,7 +177,7 @@ def test_a_family_of_one_has_the_lesson_of_its_task(loss, learner):
 
 def test_duplicates_and_the_order_of_members_change_nothing():
     tasks = grids(1, 2, 3)
-    settings = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner": "half-spaces"}
+    settings = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner_model": "half-spaces"}
     found = [
         didact.teach_within(didact.Family([tasks[i] for i in order]), **settings)
         for order in ((0, 1, 2), (2, 0, 1, 2))
@@ -210,7 +215,7 @@ def test_what_is_lost_is_lost_in_some_member_and_never_rises_towards_the_truth()
 def test_a_member_with_nothing_to_lose_has_no_share():
     task = didact.make("random-grid", size=3, n_features=2, seed=0)
     flat = didact.MDP(np.ones((1, 2, 1)), [[1, 0]], 0.9)
-    settings = {"teacher": "exact", "horizon": 1, "loss": "5%", "learner": "half-spaces"}
+    settings = {"teacher": "exact", "horizon": 1, "loss": "5%", "learner_model": "half-spaces"}
     alone = didact.teach_within(task, **settings)
     both = didact.teach_within(
         didact.Family([task, didact.Task(flat, task.true_weights)]), **settings
@@ -221,7 +226,7 @@ def test_a_member_with_nothing_to_lose_has_no_share():
 
 def test_the_frontier_of_a_family_is_of_one_kind_of_loss():
     members = didact.Family(grids(1, 2))
-    settings = {"horizon": 1, "learner": "half-spaces"}
+    settings = {"horizon": 1, "learner_model": "half-spaces"}
     found = didact.frontier(members, losses=["50%", "1%"], **settings)
     sizes = [len(point.lesson.demonstrations) for point in found.points]
     assert sizes == sorted(sizes)

@@ -73,7 +73,6 @@ LEFT = {
     "widest": 1,
     "said_by": 1,
     "valley": 6,
-    "situations": 2,  # the option --n-situations of observe
     r"MOST_[A-Z]": 52,
     r"AT_ONCE\b": 2,
 }

@@ -34,7 +34,6 @@ EDGE_ONLY = {
     "--strategy-option": "NAME=VALUE of strategy_options",
     "--setting": "NAME=VALUE of changes",
     ("rank", "--svg"): "writes what .plot() draws",
-    ("teach", "--loss-time"): "time_limit of teach_within",
     ("check", "--loss"): "prints what remaining_loss returns",
     ("check", "--proof"): "runs the independent checker",
     ("exam", "--proof"): "runs the independent checker",
@@ -45,12 +44,10 @@ EDGE_ONLY = {
     ("audit", "--person"): "answers from the keyboard, for the agent",
     ("ask", "--person"): "answers from the keyboard, for answer",
     ("observe", "--html"): "writes the lesson as a page",
-    ("observe", "--n-situations"): "n_states of certify",
-    ("observe", "--confidence"): "level of certify",
     ("select", "--simulator"): "env of observe, for continuous observations",
     ("observe", "--minari"): "writes the clips, as lesson.save_minari",
     ("explain", "--for"): "--audience in fewer letters",
-    ("select", "--replace"): "for --out, as of save_recording",
+    ("select", "--replace"): "for --out, as of Recording.save",
 }
 PYTHON_ONLY = {
     ("audit", "features"): "an environment, in Python alone",

@@ -118,13 +118,13 @@ def test_what_the_environment_records_is_read_in_every_format(env, suffix, tmp_p
 
 def test_tasks_and_lessons_keep_their_numbers_in_files(env, tmp_path):
     task = didact.make(env)
-    didact.save_task(task, tmp_path / "task.json")
+    task.save(tmp_path / "task.json")
     again = didact.load_task(tmp_path / "task.json")
     assert again.first_action == task.first_action
     lesson = didact.teach(task)
     lesson.save(tmp_path / "lesson.json")
     assert didact.check(again, tmp_path / "lesson.json").teaches is lesson.is_complete
-    didact.save_recording(Recording(lesson.demonstrations, task=task), tmp_path / "own.csv")
+    Recording(lesson.demonstrations, task=task).save(tmp_path / "own.csv")
     assert didact.check(again, tmp_path / "own.csv").teaches is lesson.is_complete
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidParameter
-from didact.mdp import Task, load_task, save_task
+from didact.mdp import Task, load_task
 from didact.mdp.files import task_document
 from didact.teaching import frontier, teach_within
 from didact.worlds import make, worlds
@@ -53,7 +53,7 @@ def test_the_seed_matters_and_may_be_a_generator(case):
 def test_a_saved_task_is_the_same_task(case, tmp_path):
     name, parameters = case
     task = make(name, **parameters)
-    save_task(task, tmp_path / "task.json")
+    task.save(tmp_path / "task.json")
     assert task_document(load_task(tmp_path / "task.json")) == task_document(task)
 
 
@@ -100,7 +100,7 @@ def test_lessons_within_a_loss_and_frontiers_are_found_in_every_world(case, weig
     task = make(name, **parameters)
     if weights == "zero":
         task = Task(task.mdp, [0] * task.mdp.n_features)
-    settings = {"teacher": "scot", "horizon": 6, "rollouts": 20, "learner": "half-spaces"}
+    settings = {"teacher": "scot", "horizon": 6, "rollouts": 20, "learner_model": "half-spaces"}
     found = frontier(task, losses=["20%", "1%"], time_limit=600, **settings)
     assert [point.loss for point in found.points] == ["20%", "1%", None]
     for point in found.points[:-1]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from didact.auditing import load_exam
-from didact.mdp import MDP, Family, Task, save_family, save_task
+from didact.mdp import MDP, Family, Task
 from didact.proofcheck import check_proof
 from tests.command_line import Answer, refused
 
@@ -279,7 +279,7 @@ def _world(name: str, folder: Path) -> str:
         "one action": task([rows[:1] for rows in sure], [1, 1]),
     }[name]
     path = folder / "world.json"
-    save_family(made, path) if isinstance(made, Family) else save_task(made, path)
+    made.save(path)
     return str(path)
 
 

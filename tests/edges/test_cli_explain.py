@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from didact import MDP, solve
-from didact.mdp import Task, save_task
+from didact.mdp import Task
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.trained import environment_states
 from tests.command_line import refused
@@ -138,7 +138,7 @@ def test_a_function_and_an_agent_are_explained(didact, tmp_path):
 
 
 def test_a_policy_that_no_reward_explains_stops_with_the_proof(didact, tmp_path):
-    save_task(contradicting(), tmp_path / "cells.json")
+    contradicting().save(tmp_path / "cells.json")
     (tmp_path / "swap.json").write_text("[1, 1]")
     answer = didact("explain", "cells.json", "--policy", "swap.json")
     assert (answer.code, answer.err) == (3, "")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from didact.mdp import load_family, save_family
+from didact.mdp import load_family
 from didact.teaching import check, load_lesson
 from tests.command_line import refused
 from tests.laws.test_family_classes import small_family
@@ -13,7 +13,7 @@ from tests.laws.test_family_classes import small_family
 @pytest.fixture
 def family(tmp_path):
     path = tmp_path / "family.json"
-    save_family(small_family(0), path)
+    small_family(0).save(path)
     return path
 
 

@@ -14,7 +14,7 @@ from didact.cli import COMMANDS
 from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.evidence import certify
-from didact.mdp import MDP, Task, save_task
+from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words, state_words
 from didact.planning import evaluate, solve
 from didact.report.notebook import belief_fragment
@@ -128,7 +128,7 @@ def test_intervals_and_points_stand_where_they_are(didact, tmp_path, shown):
 
 def test_many_features_are_cut(didact, tmp_path):
     mdp = MDP(np.ones((1, 2, 1)), np.ones((1, 40)), "0.5")
-    save_task(Task(mdp, [1] * 40, name="wide"), tmp_path / "wide.json")
+    Task(mdp, [1] * 40, name="wide").save(tmp_path / "wide.json")
     (tmp_path / "d.json").write_text("[[[0, 1]]]")
     answer = didact("learn", tmp_path / "wide.json", tmp_path / "d.json", "--learner", "drawn")
     assert "(32 more features)" in answer.out
@@ -137,7 +137,7 @@ def test_many_features_are_cut(didact, tmp_path):
 def test_odd_names_do_no_harm(didact, tmp_path):
     names = ["[bold]\x1b[31m\nred", "x" * 200]
     mdp = MDP(np.ones((1, 2, 1)), [[1, 2]], "0.5", feature_names=names)
-    save_task(Task(mdp, [1, 2]), tmp_path / "odd.json")
+    Task(mdp, [1, 2]).save(tmp_path / "odd.json")
     (tmp_path / "d.json").write_text("[[[0, 1]]]")
     answer = didact("learn", tmp_path / "odd.json", tmp_path / "d.json", "--learner", "drawn")
     assert answer.code == 0

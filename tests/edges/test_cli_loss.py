@@ -8,7 +8,7 @@ WORLD = ("random-grid", "-p", "size=4", "-p", "n_features=4", "--seed", "3", "--
 
 
 def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
-    answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "half-spaces")
+    answer = didact("teach", *WORLD, "--loss", "5%", "--learner-model", "half-spaces")
     assert answer.code == 0
     assert "to lose at most 5%" in answer.verdict
     assert "every class of policies that fits was visited" in answer.told
@@ -17,7 +17,7 @@ def test_a_lesson_whose_learners_were_all_visited_exits_with_0(didact):
 
 def test_what_is_only_tested_says_so_and_exits_with_3(didact, monkeypatch):
     monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
-    answer = didact("teach", *WORLD, "--loss", "5%", "--learner", "planner")
+    answer = didact("teach", *WORLD, "--loss", "5%", "--learner-model", "planner")
     assert answer.code == 3
     assert "ONLY TESTED" in answer.verdict
     assert "learners that plan: a search found no larger loss" in answer.told
@@ -25,7 +25,7 @@ def test_what_is_only_tested_says_so_and_exits_with_3(didact, monkeypatch):
 
 
 def test_machines_get_the_same(didact):
-    answer = didact("teach", *WORLD, "--loss", "0.5", "--learner", "half-spaces", "--json")
+    answer = didact("teach", *WORLD, "--loss", "0.5", "--learner-model", "half-spaces", "--json")
     within = json.loads(answer.out)["within"]
     assert answer.code == 0
     assert (within["bound"], within["status"]) == (0.5, "enumerated")
@@ -33,7 +33,7 @@ def test_machines_get_the_same(didact):
 
 
 def test_a_frontier_has_a_line_for_each_bound(didact):
-    answer = didact("frontier", *WORLD, "--learner", "half-spaces")
+    answer = didact("frontier", *WORLD, "--learner-model", "half-spaces")
     assert answer.code == 0
     assert [line.split()[0] for line in answer.out.splitlines()[2:7]] == [
         *("10%", "5%", "2%", "1%", "0.1%"),

@@ -12,7 +12,7 @@ from didact.report.page.simulators import png, simulator_page, small
 from tests.command_line import refused
 
 ROBOT = ("observe", "point-robot", "--discount", "0.9", "--n-rollouts", "8", "--length", "10",
-         "--n-situations", "60", "--target", "10%")  # fmt: skip
+         "--n-states", "60", "--target", "10%")  # fmt: skip
 MINE = """
 import numpy as np
 
@@ -25,7 +25,7 @@ def balance(o):
 """
 CART = ("observe", "CartPole-v1", "--policy", "mine.py:balance", "--features", "mine.py:phi",
         "--weights", "1,0", "--discount", "0.9", "--n-rollouts", "3", "--length", "4",
-        "--tolerance", "1", "--n-situations", "20", "--target", "50%")  # fmt: skip
+        "--tolerance", "1", "--n-states", "20", "--target", "50%")  # fmt: skip
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from didact.mdp import save_task
 from didact.report.page.family import rank_svg
 from didact.report.words.tasks import between
 from didact.teaching.rank import Difficulty
@@ -32,7 +31,7 @@ def test_a_table_and_bars(didact):
 
 
 def test_rows_for_machines_and_files(didact, tmp_path):
-    save_task(make("six-cell", discount="0.5"), tmp_path / "own.json")
+    make("six-cell", discount="0.5").save(tmp_path / "own.json")
     answer = didact("rank", "own.json", "Taxi", "--json", "--out", "rows.json", "--svg", "rows.svg")
     assert answer.code == 0
     document = json.loads(answer.out)

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.formats import load_recording
 from didact.mdp.recordings.recording import Recording
 from didact.planning import rollout
 from didact.teaching import teach
@@ -25,7 +25,7 @@ def dataset(didact):
     task = make("random-grid", size=6, n_features=5, seed=2)
     shown = list(teach(task, horizon=1).demonstrations)
     wrong = [[(0, action)] for action in range(4)]
-    save_recording(Recording((*shown, shown[0], *wrong), task=task), "grid-v0")
+    Recording((*shown, shown[0], *wrong), task=task).save("grid-v0")
     return len(shown)
 
 
@@ -83,7 +83,7 @@ def test_parts_of_one_long_episode_are_written_as_demonstrations(didact, tmp_pat
     task = make("random-grid", size=6, n_features=5, seed=2)
     anything = np.full((36, 4), 0.25)
     walk = rollout(task.mdp, anything, horizon=200, seed=np.random.default_rng(1))
-    save_recording(Recording((walk,), task=task), tmp_path / "walk.jsonl")
+    Recording((walk,), task=task).save(tmp_path / "walk.jsonl")
     answer = didact("select", "walk.jsonl", "--out", "right.csv", "--json")
     document = json.loads(answer.out)
     assert set(document["chosen"]) == {0}

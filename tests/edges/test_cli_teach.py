@@ -8,7 +8,6 @@ from fractions import Fraction
 import gymnasium
 import pytest
 
-from didact.mdp import save_task
 from didact.teaching import load_lesson, register_teacher
 from didact.worlds import make, worlds
 from tests.command_line import Terminal, in_own_process, refused
@@ -230,7 +229,7 @@ def test_an_output_that_cannot_be_written_is_one_line(arguments):
 
 def test_any_encoding_can_carry_the_answer(tmp_path, lesson):
     text = (tmp_path / "task.json").as_posix()
-    save_task(make("six-cell"), text)
+    make("six-cell").save(text)
     task = json.loads((tmp_path / "task.json").read_text())
     (tmp_path / "task.json").write_text(json.dumps({**task, "name": "größe"}))
     for arguments in (["teach", text], ["check", text, str(lesson)]):
@@ -441,19 +440,19 @@ def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
 def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact, monkeypatch):
     monkeypatch.setattr("didact.teaching.loss.cells.IN_SIGHT", 0.0)
     world = ("teach", "random-grid", "-p", "size=4", "-p", "n_features=3", "--seed", "1")
-    tested = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "planner")
+    tested = didact(*world, "--horizon", "1", "--loss", "1%", "--learner-model", "planner")
     assert tested.code == 3
     assert "ONLY TESTED" in tested.verdict
     told = tested.out.lower()
     assert "proved" not in told
     assert "proof" not in told
     assert "every class" not in told
-    visited = didact(*world, "--horizon", "1", "--loss", "1%", "--learner", "half-spaces")
+    visited = didact(*world, "--horizon", "1", "--loss", "1%", "--learner-model", "half-spaces")
     assert visited.code == 0
     assert "learners of half-spaces: every class of policies that fits was visited" in visited.told
     listed = json.loads(didact(*world, "--horizon", "1", "--loss", "1%", "--json").out)
     assert listed["within"]["status"] == "tested"
-    frontier = didact("frontier", *world[1:], "--horizon", "1", "--learner", "planner")
+    frontier = didact("frontier", *world[1:], "--horizon", "1", "--learner-model", "planner")
     assert frontier.code == 3
     assert "that is not proved" in frontier.out
 

@@ -8,10 +8,10 @@ WORLD = ("random-grid", "-p", "size=3", "-p", "n_features=3")
 
 
 def test_transfer_says_which_worlds_follow(didact, tmp_path):
-    from didact import make, save_family
+    from didact import make
 
     seen, lesson = tmp_path / "seen.json", tmp_path / "lesson.json"
-    save_family(make("random-grid", size=3, n_features=3, members=5), seen)
+    make("random-grid", size=3, n_features=3, members=5).save(seen)
     assert didact("teach", seen, "--horizon", 1, "--out", lesson).code == 0
     unseen = (*WORLD, "-p", "weights_seed=0", "--members", 6, "--seed", 50)
     told = didact("transfer", lesson, *unseen, "--of", seen)

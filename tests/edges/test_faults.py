@@ -25,7 +25,7 @@ COMMANDS = {
     "ranks": ["rank", "six-cell", "--no-exact", "--out", "rank.json"],
     "an exam": ["exam", "six-cell", "--out", "exam.json", "--html", "sheet.html"],
     "what was seen": [
-        *("observe", "lqr", "--n-rollouts", "2", "--length", "2", "--n-situations", "3"),
+        *("observe", "lqr", "--n-rollouts", "2", "--length", "2", "--n-states", "3"),
         *("--discount", "0.8", "--out", "seen.npz", "--html", "seen.html"),
     ],
     "JSON": ["convert", "shown.json", "to.json", "--task", "six-cell", "--replace"],

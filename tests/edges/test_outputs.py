@@ -9,7 +9,7 @@ import pytest
 from didact.cli import cli
 from tests.command_line import refused
 
-ROBOT = "observe point-robot --discount 0.5 --n-rollouts 2 --length 3 --n-situations 2"
+ROBOT = "observe point-robot --discount 0.5 --n-rollouts 2 --length 3 --n-states 2"
 WRITERS = {
     ("teach", "--out"): ("teach task.json --out", "task.json"),
     ("teach --feedback", "--out"): ("teach task.json --feedback comparisons --out", "task.json"),
@@ -85,7 +85,7 @@ def inputs(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("inputs")
     task = didact.make("six-cell")
-    didact.save_task(task, folder / "task.json")
+    task.save(folder / "task.json")
     didact.teach(task).save(folder / "lesson.json")
     didact.ask(task, n_queries=1, n_steps=50, seed=1).save(folder / "run.json")
     (folder / "demos.jsonl").write_text("[[2, 1], [5, 2], [4, 2], [3, 0]]\n")

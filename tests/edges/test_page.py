@@ -422,7 +422,7 @@ def test_a_notebook_frame_plays(opened, folder):
 
 def test_a_slider_goes_over_the_lessons_of_a_frontier(opened, tmp_path):
     task = make("random-grid", size=4, n_features=3, seed=2)
-    found = frontier(task, losses=["50%", "1%"], horizon=1, learner="half-spaces")
+    found = frontier(task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces")
     found.report(tmp_path / "frontier.html")
     for viewport in (DESK, PHONE):
         page = opened(tmp_path / "frontier.html", viewport)
@@ -439,7 +439,9 @@ def test_a_slider_goes_over_the_lessons_of_a_frontier(opened, tmp_path):
 
 def test_without_scripts_all_lessons_of_a_frontier_are_seen(opened, tmp_path):
     task = make("random-grid", size=4, n_features=3, seed=2)
-    frontier(task, losses=["50%"], horizon=1, learner="half-spaces").report(tmp_path / "f.html")
+    frontier(task, losses=["50%"], horizon=1, learner_model="half-spaces").report(
+        tmp_path / "f.html"
+    )
     page = opened(tmp_path / "f.html", clock=False, java_script_enabled=False)
     assert all(page.locator(".point").nth(i).is_visible() for i in range(2))
     assert not page.locator("input[type=range]").is_visible()

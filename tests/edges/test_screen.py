@@ -18,7 +18,7 @@ WORLDS = [
 COMMANDS = (
     "show {world}",
     "teach {world} --out lesson.json",
-    "teach {world} --loss 5% --loss-time 1",
+    "teach {world} --loss 5% --time-limit 1",
     "teach {world} --feedback comparisons --feedback demonstrations",
     "frontier {world} --losses 10% --time-limit 1",
     "check {world} lesson.json --proof --loss",

@@ -39,7 +39,7 @@ def act(observation):
 """
 OBSERVE = [
     *("observe", "noisy.py:Noisy", "--features", "noisy.py:phi", "--policy", "noisy.py:act"),
-    *("--weights", "1,0", "--length", "3", "--n-situations", "3", "--discount", "0.5"),
+    *("--weights", "1,0", "--length", "3", "--n-states", "3", "--discount", "0.5"),
 ]
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from didact import exam, load_task, make, save_task, solve, teach
+from didact import exam, load_task, make, solve, teach
 from didact.cli.studio import open_in_browser
 from didact.studio.questions import MEADOW
 from didact.studio.worlds import read_painting
@@ -364,7 +364,7 @@ def test_files_and_nonsense(traveller, tmp_path):
     traveller.wait_for_selector("#open-problem:not(:empty)")
     assert "must be the name" in traveller.locator("#open-problem").inner_text()
     path = tmp_path / "task.json"
-    save_task(make("random-grid", size=3, n_features=2), path)
+    make("random-grid", size=3, n_features=2).save(path)
     traveller.set_input_files("#open-file", path)
     traveller.click("#open-go")
     traveller.wait_for_selector("#open-dialog:not([open])", state="attached")

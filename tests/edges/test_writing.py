@@ -35,7 +35,7 @@ def things():
 
 
 WRITERS = {
-    "task.json": lambda path: didact.save_task(things()["task"], path),
+    "task.json": lambda path: things()["task"].save(path),
     "lesson.json": lambda path: things()["lesson"].save(path),
     "belief.npz": lambda path: things()["belief"].save(path),
     "run.json": lambda path: things()["run"].save(path),
@@ -48,7 +48,7 @@ WRITERS = {
 
 def record(path):
     lesson, task = things()["lesson"], things()["task"]
-    didact.save_recording(didact.Recording(lesson.demonstrations, task=task), path, replace=True)
+    didact.Recording(lesson.demonstrations, task=task).save(path, replace=True)
 
 
 STEPS = {

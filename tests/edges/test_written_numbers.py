@@ -40,11 +40,11 @@ def recording(path):
 
 FILES = {
     "task.json": (
-        lambda path: didact.save_task(TASK, path),
+        lambda path: TASK.save(path),
         lambda path: task_document(didact.load_task(path)),
     ),
     "family.json": (
-        lambda path: didact.save_family(family(), path),
+        lambda path: family().save(path),
         lambda path: family_document(didact.load_family(path)),
     ),
     "lesson.json": (

@@ -12,7 +12,6 @@ import pytest
 import didact
 from didact import make
 from didact.files.tables import csv_cell, csv_text, markdown_text
-from didact.mdp.recordings.formats import save_recording
 from didact.mdp.recordings.recording import Recording
 from didact.report.studies import (
     findings_markdown,
@@ -71,7 +70,7 @@ def recording_of(text, folder):
     """The CSV of a recording whose observations are this text."""
     recording = Recording(([[text, 1], [[text, -1.5], 0]],), foreign=True)
     path = folder / "log.csv"
-    save_recording(recording, path)
+    recording.save(path)
     assert didact.load_recording(path).demonstrations == recording.demonstrations
     return path.read_text(encoding="utf-8")
 

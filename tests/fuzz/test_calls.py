@@ -164,7 +164,7 @@ CALLS = {
     ),
     "Comparison": lambda: dict(state=2, better=1, other=2),
     "Preference": lambda: dict(better=[(2, 1)], other=[(2, 2)], correction=False),
-    "Ranking": lambda: dict(ways=[[(2, 1)], [(2, 2)]]),
+    "RankedTrajectories": lambda: dict(ways=[[(2, 1)], [(2, 2)]]),
     "Stop": lambda: dict(way=[(2, 1)], after=0, off_is_worth_nothing=True),
     "exam": lambda: dict(
         task=didact.make("six-cell"), ask="actions", closed=True, scope="all", arithmetic="auto",
@@ -218,10 +218,8 @@ CALLS = {
     ),
     "teach clips": lambda: dict(task=seen(), demonstrations="clips"),
     "load_observed": lambda: dict(path="none.npz", env=None, policy=None, features=None),
-    "save_task": lambda: dict(task=didact.make("six-cell"), path="six.json"),
-    "save_family": lambda: dict(
-        family=didact.Family([didact.make("six-cell")]), path="family.json"
-    ),
+    "save task": lambda: dict(path="six.json"),
+    "save family": lambda: dict(path="family.json"),
     "register_teacher": lambda: dict(name="mine"),
     "risk": lambda: dict(policy=None, level=0.95, delta=0.05),
     "contains": lambda: dict(weights=[1, 2]),
@@ -229,6 +227,8 @@ CALLS = {
 OWN = {
     "risk": risk,
     "contains": contains,
+    "save task": lambda **given: didact.make("six-cell").save(**given),
+    "save family": lambda **given: didact.Family([didact.make("six-cell")]).save(**given),
     "mix": lambda **given: didact.teach_mixed(**given),
     "evaluate clips": lambda **given: didact.evaluate(**given),
     "learn clips": lambda **given: didact.learn(**given),

@@ -16,12 +16,10 @@ from didact.mdp.files import (
     load_family,
     load_task,
     load_task_or_family,
-    save_family,
-    save_task,
     task_document,
 )
 from didact.mdp.observations import ObservedDemonstration
-from didact.mdp.recordings.formats import feedback_in, load_recording, save_recording
+from didact.mdp.recordings.formats import feedback_in, load_recording
 from didact.mdp.recordings.recording import Recording
 from didact.proofcheck import STRICT, ProofError, check_proof
 from didact.teaching import load_lesson
@@ -227,13 +225,13 @@ def policy_files() -> list[Files]:
 
 
 def task_reads_back(task: didact.Task, folder: Path) -> None:
-    save_task(task, folder.with_name("again.json"))
+    task.save(folder.with_name("again.json"))
     again = load_task(folder.with_name("again.json"))
     assert task_document(again) == task_document(task)
 
 
 def family_reads_back(family: didact.Family, folder: Path) -> None:
-    save_family(family, folder.with_name("again.json"))
+    family.save(folder.with_name("again.json"))
     assert family_document(load_family(folder.with_name("again.json"))) == family_document(family)
 
 
@@ -248,7 +246,7 @@ def lesson_reads_back(lesson: didact.Lesson, folder: Path) -> None:
 
 def recording_reads_back(recording: Recording, folder: Path) -> None:
     for name in ("again.json", "again.jsonl"):
-        save_recording(recording, folder.with_name(name), replace=True)
+        recording.save(folder.with_name(name), replace=True)
         again = load_recording(folder.with_name(name))
         assert [as_shown(d) for d in again.demonstrations] == [
             as_shown(d) for d in recording.demonstrations
@@ -372,5 +370,5 @@ def test_a_lesson_that_is_none_is_not_kept_with_a_recording(changed, tmp_path):
     kept = Recording(([(4, 2)],), task=tasks()[0], lesson=lesson)
     other = Recording(([(4, 2)],), task=tasks()[0], lesson={**lesson, **changed})
     assert (kept.lesson, other.lesson) == (lesson, None)
-    save_recording(other, tmp_path / "again.json")
+    other.save(tmp_path / "again.json")
     assert load_recording(tmp_path / "again.json").demonstrations == other.demonstrations

@@ -15,7 +15,7 @@ import pytest
 
 import didact
 from didact.learners.files import load_belief
-from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.formats import load_recording
 from didact.mdp.recordings.recording import Recording
 from didact.report.reproduce import NoReport, report_of
 from didact.report.studies import index_page, report_csv, report_markdown, report_records, times_csv
@@ -159,7 +159,7 @@ def saved_recording(target: str, **options: object) -> Files:
     lesson = didact.teach(six_cell(), horizon=3)
     recording = Recording(lesson.demonstrations, task=six_cell(), lesson=lesson.document())
     with tempfile.TemporaryDirectory() as folder:
-        save_recording(recording, Path(folder) / target, **options)
+        recording.save(Path(folder) / target, **options)
         return files_in(Path(folder))
 
 

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from didact.learners.chains.birl import birl
 from didact.learners.diagnostics import indicator_ess
 from didact.learners.evidence import as_evidence
-from didact.mdp import Comparison, Preference, Ranking
+from didact.mdp import Comparison, Preference, RankedTrajectories
 from didact.planning.batch import action_values_of
 from didact.worlds import make
 from tests.effort import number
@@ -77,7 +77,7 @@ def answers_below(n: int, first: int = 0) -> tuple[np.ndarray, np.ndarray, np.nd
             counts = np.array([way_counts(mdp, way) for way in ways])
             order = told(truths, counts @ truth)
             sorted_ways = [ways[j] for j in order]
-            items.append(Preference(*sorted_ways) if size == 2 else Ranking(sorted_ways))
+            items.append(Preference(*sorted_ways) if size == 2 else RankedTrajectories(sorted_ways))
             found += order_logs((grid @ counts.T)[:, order])
         shares = np.exp(found - found.max())
         exact[i] = shares[grid[:, 0] <= truth[0]].sum() / shares.sum()

@@ -1,6 +1,5 @@
 """Beliefs: what they hold, say and refuse; their files; what other tools make of them."""
 
-import builtins
 import io
 import json
 import math
@@ -12,7 +11,7 @@ from importlib import metadata
 import numpy as np
 import pytest
 
-from didact.errors import InvalidFile, InvalidInput, InvalidParameter
+from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupported
 from didact.files import archives
 from didact.learners import Belief, as_evidence, load_belief, point_belief
 from didact.learners.belief import Mode
@@ -269,23 +268,14 @@ def test_the_tree_is_what_newer_arviz_takes(monkeypatch):
 
 @pytest.mark.parametrize("missing", ["arviz", "xarray"])
 def test_missing_arviz_is_told_in_one_line(missing, monkeypatch):
-    if missing == "arviz":
-
-        def version(name):
-            raise metadata.PackageNotFoundError(name)
-
-        monkeypatch.setattr(metadata, "version", version)
-    else:
-        plain = builtins.__import__
-
-        def without(name, *rest):
-            if name.split(".")[0] == "xarray":
-                raise ImportError(name)
-            return plain(name, *rest)
-
-        monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InvalidParameter, match=r"pip install didact\[arviz\]"):
+    pytest.importorskip("xarray")
+    monkeypatch.setattr(metadata, "version", lambda name: "0.23")
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(Unsupported, match=rf"need the package {missing}; pip install 'didact\[arv"):
         belief_with().to_arviz()
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(Unsupported, match="need the package matplotlib; pip install 'did"):
+        belief_with().plot()
 
 
 # Files
@@ -386,8 +376,8 @@ def test_action_probabilities_are_the_shares_of_the_draws_plans():
 
 def test_a_mixture_that_ran_out_of_budget_says_so_in_one_line(tmp_path):
     mdp = small_mdp()
-    belief = belief_with(mdp, settings={"sampler": "mixture", "not_mixed": "the budget ended"})
-    assert belief.warnings == ("the budget ended",)
+    belief = belief_with(mdp, settings={"sampler": "mixture", "not_mixed": "too few likelihoods"})
+    assert belief.warnings == ("too few likelihoods",)
     assert not belief.is_mixed
     belief.save(tmp_path / "belief.npz")
     assert not load_belief(tmp_path / "belief.npz", mdp).is_mixed

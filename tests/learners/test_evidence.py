@@ -24,7 +24,7 @@ from didact.learners.evidence import (
     trajectory_features,
 )
 from didact.learners.points.max_entropy import Dual, SoftPlan
-from didact.mdp import MDP, Comparison, Demonstration, Preference, Ranking, Stop
+from didact.mdp import MDP, Comparison, Demonstration, Preference, RankedTrajectories, Stop
 from didact.mdp.items import as_items
 from didact.mdp.model import deciding_states, idle_states
 from didact.planning import solve
@@ -60,7 +60,7 @@ def some_items(mdp, seed: int) -> list:
             found.append(Comparison(start, *rng.permutation(mdp.n_actions)[:2].tolist()))
         ways = [walk(mdp, rng, start, 2) for _ in range(3)]
         found.append(Stop(ways[0], 1 if len(ways[0]) > 1 else 0, off_is_worth_nothing=True))
-        for item in (Ranking(ways), Preference(ways[0], ways[1], bool(seed % 2))):
+        for item in (RankedTrajectories(ways), Preference(ways[0], ways[1], bool(seed % 2))):
             try:
                 as_items([item], mdp)
             except InvalidModel:
@@ -93,7 +93,7 @@ def plain_log_likelihood(mdp, items, weights, confidence: float) -> float:
         elif isinstance(item, Stop):
             worths = [0.0, plain_worth(mdp, item.way, weights, item.after)]
         else:
-            ways = item.ways if isinstance(item, Ranking) else (item.better, item.other)
+            ways = item.ways if isinstance(item, RankedTrajectories) else (item.better, item.other)
             worths = [plain_worth(mdp, way, weights) for way in ways]
         for i in range(len(worths) - 1):
             total += confidence * worths[i]
@@ -152,7 +152,9 @@ def test_the_orders_of_some_trajectories_are_all_that_can_be_said(m):
     rng = np.random.default_rng(0)
     ways = [walk(task.mdp, rng, 5, 3) for _ in range(m)]
     total = sum(
-        math.exp(Likelihood(as_evidence(task.mdp, [Ranking(order)]), 2.0)(task.weights)[0])
+        math.exp(
+            Likelihood(as_evidence(task.mdp, [RankedTrajectories(order)]), 2.0)(task.weights)[0]
+        )
         for order in itertools.permutations(ways)
     )
     assert total == pytest.approx(1.0)
@@ -161,7 +163,7 @@ def test_the_orders_of_some_trajectories_are_all_that_can_be_said(m):
 def test_corrections_say_what_preferences_say_and_rankings_of_two_too():
     task = didact.make("random-grid", size=4, n_features=3, seed=1)
     ways = [(5, 1), (9, 3)], [(5, 3), (6, 1)]
-    said = [Preference(*ways), Preference(*ways, correction=True), Ranking(ways)]
+    said = [Preference(*ways), Preference(*ways, correction=True), RankedTrajectories(ways)]
     values = [Likelihood(as_evidence(task.mdp, [item]), 2.0)(task.weights)[0] for item in said]
     assert values == [values[0]] * 3
 

@@ -24,7 +24,7 @@ import didact
 from didact.errors import InvalidFile, InvalidInput
 from didact.files import json as jsonfiles
 from didact.files import reading
-from didact.mdp import MDP, Task, Transitions, load_demonstrations, load_task, save_task
+from didact.mdp import MDP, Task, Transitions, load_demonstrations, load_task
 from didact.mdp.files import (
     family_document,
     family_from_document,
@@ -169,11 +169,11 @@ def tasks(draw: st.DrawFn) -> Task:
 @SAME_PATH
 def test_a_task_reads_back_exactly(tmp_path: Path, task: Task) -> None:
     path = tmp_path / "task.json"
-    save_task(task, path)
+    task.save(path)
     again = load_task(path)
     assert meaning(again) == meaning(task)
     first = path.read_bytes()
-    save_task(again, path)
+    again.save(path)
     assert path.read_bytes() == first
     assert list(tmp_path.iterdir()) == [path]
 
@@ -182,7 +182,7 @@ def test_long_numbers_read_back(tmp_path: Path) -> None:
     decimal = "0." + "7" * 900
     document = {**TWO_CELLS, "weights": [decimal, "1/" + "3" * 300], "discount": decimal}
     task = task_from_document(document)
-    save_task(task, tmp_path / "task.json")
+    task.save(tmp_path / "task.json")
     again = load_task(tmp_path / "task.json")
     assert again.true_weights.fractions() == [Fraction(decimal), Fraction(1, int("3" * 300))]
     assert again.mdp.exact_discount == Fraction(decimal)
@@ -196,7 +196,7 @@ def test_a_written_number_is_json_and_exact(value: Fraction) -> None:
 
 def test_files_are_readable_json_by_anyone(tmp_path: Path) -> None:
     task = task_from_document({**TWO_CELLS, "name": 'a "b" \\ \n ü 猫 \x7f'})
-    save_task(task, tmp_path / "task.json")
+    task.save(tmp_path / "task.json")
     document = json.loads((tmp_path / "task.json").read_text(encoding="utf-8"))
     assert document["name"] == 'a "b" \\ \n ü 猫 \x7f'
     assert document["discount"] == 0.95
@@ -512,7 +512,7 @@ def loads_or_is_refused(path: Path) -> bool:
         assert "\n" not in message
         assert len(message) < len(str(path)) + 250
         return False
-    save_task(task, path)
+    task.save(path)
     again = load_task(path)
     assert meaning(again) == meaning(task)
     assert task_document(again) == task_document(task)
@@ -600,7 +600,7 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
     else:
         monkeypatch.setattr(os, step, fail)
         with pytest.raises(InvalidFile, match="cannot be written: No space left on device"):
-            save_task(two_cells(), path)
+            two_cells().save(path)
     assert path.read_text() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
@@ -615,7 +615,7 @@ def test_an_interruption_leaves_the_old_file_and_nothing_else(
     path.write_text(OLD)
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        save_task(two_cells(), path)
+        two_cells().save(path)
     assert path.read_text() == OLD
     assert list(tmp_path.iterdir()) == [path]
 
@@ -630,7 +630,7 @@ def test_a_folder_that_may_not_be_written_keeps_the_old_file() -> None:
             os.seteuid(65534)
         for name in ("task.json", "new.json"):
             with pytest.raises(InvalidFile, match="cannot be written: Permission denied"):
-                save_task(two_cells(), folder / name)
+                two_cells().save(folder / name)
         assert [(p.name, p.read_text()) for p in folder.iterdir()] == [("task.json", OLD)]
     finally:
         os.seteuid(user)
@@ -651,14 +651,14 @@ def test_a_folder_that_may_not_be_written_keeps_the_old_file() -> None:
 )
 def test_bad_targets_are_refused_in_one_line(path: Any, reason: str) -> None:
     with pytest.raises(InvalidFile) as caught:
-        save_task(two_cells(), path)
+        two_cells().save(path)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_target_that_is_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InvalidFile, match="Is a directory"):
-        save_task(two_cells(), tmp_path)
+        two_cells().save(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -666,10 +666,10 @@ def test_permissions_are_the_users_or_stay_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "task.json"
     before = os.umask(0o027)
     try:
-        save_task(two_cells(), path)
+        two_cells().save(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
         path.chmod(0o600)
-        save_task(two_cells(), path)
+        two_cells().save(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     finally:
         os.umask(before)
@@ -679,21 +679,21 @@ def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real.json", tmp_path / "link.json"
     real.write_text(OLD)
     link.symlink_to(real)
-    save_task(two_cells(), link)
+    two_cells().save(link)
     assert link.is_symlink()
     assert load_task(real).name == "two cells"
 
 
 def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 250 + ".json")
-    save_task(two_cells(), path)
+    two_cells().save(path)
     assert load_task(path).name == "two cells"
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    writer = threading.Thread(target=save_task, args=(two_cells(), pipe))
+    writer = threading.Thread(target=two_cells().save, args=(pipe,))
     writer.start()
     assert load_task(pipe).name == "two cells"
     writer.join()
@@ -779,7 +779,7 @@ def family_refusal(path, document):
 
 def test_a_file_reads_back_exactly(tmp_path):
     given = family()
-    didact.save_family(given, tmp_path / "family.json")
+    given.save(tmp_path / "family.json")
     again = didact.load_family(tmp_path / "family.json")
     assert family_document(again) == family_document(given)
     assert again.names == ("a", "b", "c")
@@ -791,7 +791,7 @@ def test_a_file_reads_back_exactly(tmp_path):
 def test_members_may_be_files_beside_it(tmp_path):
     given, document = family(), family_document(family())
     (tmp_path / "maps").mkdir()
-    didact.save_task(given[1], tmp_path / "maps" / "b.json")
+    given[1].save(tmp_path / "maps" / "b.json")
     document["members"][1] = "maps/b.json"
     again = didact.load_family(written(tmp_path / "family.json", document))
     assert family_document(again) == family_document(given)
@@ -833,14 +833,14 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
 @pytest.mark.parametrize("at", [0, 1])
 def test_a_file_of_other_weights_is_no_member(tmp_path, at):
     document = family_document(family())
-    didact.save_task(grid(0, ["1/3", "-0.2"]), tmp_path / "other.json")
+    grid(0, ["1/3", "-0.2"]).save(tmp_path / "other.json")
     document["members"][at] = "other.json"
     assert "exactly the" in family_refusal(tmp_path / "family.json", document)
 
 
 def test_a_family_of_files_alone_has_their_weights(tmp_path):
     document = family_document(family())
-    didact.save_task(family()[0], tmp_path / "a.json")
+    family()[0].save(tmp_path / "a.json")
     document |= {"members": ["a.json"], "names": ["a"]}
     assert len(didact.load_family(written(tmp_path / "family.json", document))) == 1
     assert "exactly the weights" in family_refusal(

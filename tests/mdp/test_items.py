@@ -4,14 +4,14 @@ import pytest
 
 import didact
 from didact.errors import InvalidModel
-from didact.mdp.items import Comparison, Preference, Ranking, Stop, as_items, read_item
+from didact.mdp.items import Comparison, Preference, RankedTrajectories, Stop, as_items, read_item
 
 WAY, OTHER = [(2, 1), (5, 2), (4, 2), (3, 0)], [(2, 2), (1, 2)]
 ITEMS = [
     Comparison(2, 1, 2),
     Preference(WAY, OTHER),
     Preference(WAY, OTHER, correction=True),
-    Ranking([WAY, OTHER]),
+    RankedTrajectories([WAY, OTHER]),
     Stop(WAY, 2, off_is_worth_nothing=True),
 ]
 

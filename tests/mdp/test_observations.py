@@ -96,7 +96,7 @@ def test_of_two_states_that_look_alike_the_one_that_goes_on_is_meant():
 
 def test_files_and_copies_keep_what_is_observed(tmp_path):
     task = ring([(0, 0.5), {"a": [1]}, "x", 7, [], None])
-    didact.save_task(task, tmp_path / "task.json")
+    task.save(tmp_path / "task.json")
     for again in (didact.load_task(tmp_path / "task.json"), pickle.loads(pickle.dumps(task))):
         assert again.observations == task.observations
         assert task_document(again) == task_document(task)

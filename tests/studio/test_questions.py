@@ -6,7 +6,7 @@ import pytest
 
 from didact import Family, make
 from didact.errors import InvalidInput
-from didact.mdp.files import family_document, save_task, task_document
+from didact.mdp.files import family_document, task_document
 from didact.studio.questions import MEADOW, QUESTIONS, first_world
 from didact.studio.worlds import opened, read_subject
 
@@ -14,7 +14,7 @@ from didact.studio.worlds import opened, read_subject
 def test_the_first_world_is_what_was_named(tmp_path):
     assert first_world(None, None) == {"painting": dict(MEADOW)}
     path = tmp_path / "task.json"
-    save_task(make("garnet", n_states=5), path)
+    make("garnet", n_states=5).save(path)
     for source, parameters in ((str(path), {}), ("Taxi-v4", {}), ("random-grid", {"size": 4})):
         kept = json.loads(json.dumps(first_world(source, parameters)))
         wanted = task_document(make(source, **parameters))
@@ -93,7 +93,7 @@ def test_a_world_stays_what_it_was_named_where_it_cannot_be_painted():
 )  # fmt: skip
 def test_files_modules_and_unknown_names_are_refused(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_task(make("six-cell"), "task.json")
+    make("six-cell").save("task.json")
     with pytest.raises(InvalidInput, match="world must be the name"):
         read_subject({"world": source, "parameters": {}})
 
@@ -113,7 +113,7 @@ def test_names_of_parameters_are_words(name):
 
 def test_members_that_are_files_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    save_task(make("six-cell"), "task.json")
+    make("six-cell").save("task.json")
     document = family_document(Family([make("six-cell")]))
     with pytest.raises(InvalidInput, match="one is a path"):
         read_subject({"task": {**document, "members": ["task.json"]}})

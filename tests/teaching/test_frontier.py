@@ -10,7 +10,7 @@ from didact.errors import InvalidInput
 from didact.teaching.frontier import _cheapest
 from tests.effort import number
 
-SETTINGS = {"horizon": 1, "learner": "half-spaces"}
+SETTINGS = {"horizon": 1, "learner_model": "half-spaces"}
 
 
 TASK = didact.make("random-grid", size=5, n_features=4, seed=2)
@@ -51,7 +51,7 @@ def test_a_frontier_without_bounds_is_refused():
 
 def test_lower_bounds_never_fall_as_bounds_get_tighter_even_without_time():
     task = didact.make("random-grid", size=number(5, 6), n_features=number(5, 6), seed=3)
-    found = didact.frontier(task, horizon=1, learner="half-spaces", time_limit=1e-3)
+    found = didact.frontier(task, horizon=1, learner_model="half-spaces", time_limit=1e-3)
     bounds = [row["lower_bound"] for row in found.to_records()]
     assert bounds == sorted(bounds)
     exact = found.points[-1].lesson.cost

@@ -163,7 +163,7 @@ def test_families_are_ranked_like_tasks(tmp_path):
     task = didact.make("random-grid", size=3, n_features=3)
     family = didact.Family([task], name="one")
     path = tmp_path / "family.json"
-    didact.save_family(didact.make("random-grid", size=3, n_features=3, members=4), path)
+    didact.make("random-grid", size=3, n_features=3, members=4).save(path)
     rows = {row.name: row for row in didact.rank({"task": task, "one": family, "4": str(path)})}
     plain = {"name", "seconds"}
     one, alone = (

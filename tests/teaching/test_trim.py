@@ -156,7 +156,7 @@ def test_families_are_trimmed_member_by_member():
 @pytest.mark.parametrize("learner", [pytest.param("half-spaces", marks=pytest.mark.slow), "both"])
 def test_a_lesson_within_a_bound_may_still_cost_what_it_promised(learner):
     task = grid(2)
-    settings = {"teacher": "exact", "loss": "5%", "learner": learner}
+    settings = {"teacher": "exact", "loss": "5%", "learner_model": learner}
     lesson = didact.teach_within(task, **settings)
     whole = didact.teach_within(task, trim=False, **settings)
     assert len(lesson.demonstrations) == len(whole.demonstrations)

@@ -7,9 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from didact import Family, Task, from_gymnasium, save_family
+from didact import Family, Task, from_gymnasium
 from didact.errors import InvalidInput, InvalidParameter
-from didact.mdp import save_task
 from didact.mdp.files import task_document
 from didact.worlds import make, register_world
 from didact.worlds.opening import (
@@ -69,7 +68,7 @@ def test_what_is_there_is_a_file_unless_it_has_another_meaning(folder):
 
 def test_worlds_files_and_environments_are_opened(folder):
     assert open_task("chain", {"length": 4}).mdp.n_states == make("chain", length=4).mdp.n_states
-    save_task(make("six-cell"), "mine.json")
+    make("six-cell").save("mine.json")
     assert open_task("mine.json").mdp.n_states == 6
     assert open_task("FrozenLake-v1", {"is_slippery": False}).mdp.is_deterministic()
     with pytest.raises(InvalidParameter, match="is a file, which takes no parameters; leave 'a'"):
@@ -201,7 +200,7 @@ def test_what_is_no_world_is_told_in_one_line(name, parameters, message):
 def test_tasks_files_and_environments_are_worlds(folder):
     task = make("own_worlds:task")
     assert (task.name, make(task)) == ("mine", task)
-    save_task(task, "mine.json")
+    task.save("mine.json")
     for path in ("mine.json", folder / "mine.json"):
         assert task_document(make(path)) == task_document(task)
     lake = gymnasium.make("FrozenLake-v1", is_slippery=False)
@@ -299,7 +298,7 @@ def test_texts_of_the_command_line_mean_the_same(tmp_path):
     family = open_task_or_family("random-grid", {"size": 3, "members": 2, "seed": 4})
     assert isinstance(family, Family)
     path = tmp_path / "family.json"
-    save_family(family, path)
+    family.save(path)
     assert [task_document(task) for task in open_task_or_family(str(path))] == [
         task_document(task) for task in family
     ]

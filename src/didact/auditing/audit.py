@@ -82,7 +82,7 @@ def audit(
     *,
     within: Any = 0,
     loss: Any = None,
-    loss_time: float | None = None,
+    time_limit: float | None = None,
     exam: Exam | None = None,
     ask: Ask = "comparisons",
     scope: Scope = "reachable",
@@ -103,7 +103,7 @@ def audit(
     *,
     within: Any = 0,
     loss: Any = None,
-    loss_time: float | None = None,
+    time_limit: float | None = None,
     exam: Exam | None = None,
     ask: Ask = "comparisons",
     scope: Scope = "reachable",
@@ -129,7 +129,7 @@ def audit(
         optimal for a reward that answers so loses more, and fail when every one does; nothing that
         is only searched passes. In an environment a number: the return above which an action
         counts as a mistake; by default a twentieth of what an action makes a difference.
-    loss_time: seconds to visit the classes of policies that fit answers, 20 by default.
+    time_limit: seconds to visit the classes of policies that fit answers, 20 by default.
     exam: that the answers are to; by default `exam(task, ask=ask)`.
     ask: what answers are to, where no exam is given: 'comparisons', 'actions' or 'preferences'.
     scope: 'reachable', what is best where the start can lead, or 'all' states.
@@ -154,7 +154,7 @@ def audit(
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     if is_path:
         asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
-        return _graded(asked, agent, bec, loss, loss_time)
+        return _graded(asked, agent, bec, loss, time_limit)
     bound = None if loss is None else loss_bound(bec, loss)
     if _is_weights(agent, bec.members[0].task.mdp):
         return _judged(audit_weights(bec, agent), agent, bound)
@@ -163,7 +163,7 @@ def audit(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
             "member by itself"
         )
-    return _audit_acting(bec, agent, cost, bound, loss_time)
+    return _audit_acting(bec, agent, cost, bound, time_limit)
 
 
 def _audit_acting(
@@ -171,13 +171,13 @@ def _audit_acting(
     agent: Any,
     cost: Fraction,
     bound: LossBound | None,
-    loss_time: float | None,
+    time_limit: float | None,
 ) -> Audit:
     """An agent that was seen or is asked to act, or that draws its weights from a belief."""
     if _is_seen(agent):
         if bound is None:
             raise InvalidParameter("demonstrations of an agent are judged by loss; give loss")
-        return audit_seen(bec, agent, bound, loss_time)
+        return audit_seen(bec, agent, bound, time_limit)
     if isinstance(agent, Belief):
         return audit_belief(bec, agent, bound)
     if callable(agent) or hasattr(agent, "predict"):
@@ -199,12 +199,12 @@ def _is_simulator(task: Any, features: Any) -> bool:
 
 
 def _graded(
-    asked: Exam, path: Any, bec: EquivalenceClass, loss: Any, loss_time: float | None
+    asked: Exam, path: Any, bec: EquivalenceClass, loss: Any, time_limit: float | None
 ) -> Audit:
     """Answers in a file, by what they hold best or by what they may lose."""
     if loss is None:
         return asked.grade(read_answers(path))
-    return graded_by_loss(asked, read_answers(path), bec, loss, loss_time)
+    return graded_by_loss(asked, read_answers(path), bec, loss, time_limit)
 
 
 def _as_cost(within: Any) -> Fraction:

@@ -157,20 +157,20 @@ class Exam:
         bound = {} if self._certificate is None else {"fewest": dict(self._certificate)}
         return prove(self._known, self.questions) | bound
 
-    def grade(self, answers: Any, *, loss: Any = None, loss_time: float | None = None) -> Audit:
+    def grade(self, answers: Any, *, loss: Any = None, time_limit: float | None = None) -> Audit:
         """Whether the answers pass: 'pass', 'fail' with a situation and its cost, or 'undecided'.
 
         answers: one for each question in their order, or {number of the question from 0: answer};
             None where there is none. Of two sides 'first', 'second' or 'equal'; of actions a list
             of all that are best, or one number, which passes nothing but may fail.
         loss: judge what agents that answer so may lose, as `audit` does.
-        loss_time: seconds for that, 20 by default.
+        time_limit: seconds for that, 20 by default.
         """
         if loss is None:
             return graded(self, answers)
         if self._known is None:
             raise InvalidParameter("an exam from a file does not hold its task; use audit for loss")
-        return graded_by_loss(self, answers, self._known, loss, loss_time)
+        return graded_by_loss(self, answers, self._known, loss, time_limit)
 
     def answers_of(self, weights: Any) -> list[Any]:
         """What an agent with these weights answers, exactly.

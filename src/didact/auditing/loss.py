@@ -163,11 +163,11 @@ class HeldBest(NamedTuple):
 
 
 def graded_by_loss(
-    exam: Exam, given: Any, bec: EquivalenceClass, loss: Any, loss_time: float | None = None
+    exam: Exam, given: Any, bec: EquivalenceClass, loss: Any, time_limit: float | None = None
 ) -> Audit:
     """Whether every agent that answers so loses at most the bound, or none does."""
     bound = loss_bound(bec, loss)
-    limit = TIME_LIMIT if loss_time is None else seconds(loss_time, "loss_time")
+    limit = TIME_LIMIT if time_limit is None else seconds(time_limit, "time_limit")
     found = replace(graded(exam, given), statement=bound.statement)
     if found.passed:
         return replace(found, reason=f"{found.reason}, so that it loses nothing", loss_bound=0.0)
@@ -182,7 +182,7 @@ def graded_by_loss(
 
 
 def audit_seen(
-    bec: EquivalenceClass, seen: Any, bound: LossBound, loss_time: float | None
+    bec: EquivalenceClass, seen: Any, bound: LossBound, time_limit: float | None
 ) -> Audit:
     """Whether every agent that was seen to act so, planning for itself, loses at most the bound."""
     taken = given_demonstrations(seen, bec.task)
@@ -191,8 +191,8 @@ def audit_seen(
     if bec.n_close_calls:
         told = f"{counted(bec.n_close_calls, 'close call')} could not be decided in floats"
         return replace(found, reason=told)
-    if loss_time is not None:
-        seconds(loss_time, "loss_time")
+    if time_limit is not None:
+        seconds(time_limit, "time_limit")
     best = shown_pairs(bec.members, taken)
     return _judged_by_pairs(found, HeldBest(best, np.zeros(len(best), np.bool_)), bound, math.inf)
 

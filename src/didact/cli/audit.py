@@ -51,7 +51,7 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
     help="Good enough: it passes when at most this is lost from the start, as 0.5 or 1%.",
 )
 @click.option(
-    "--loss-time",
+    "--time-limit",
     type=click.FloatRange(0, min_open=True),
     help="With --loss: seconds to visit what fits answers. 20 by default.",
 )
@@ -241,7 +241,7 @@ def audit_source(
     ask: str = "comparisons",
     within: Any = 0,
     loss: Any = None,
-    loss_time: float | None = None,
+    time_limit: float | None = None,
     trust_pickle: bool = False,
     **settings: Any,
 ) -> Audited:
@@ -257,15 +257,15 @@ def audit_source(
         raise InvalidParameter("an audit needs --agent or --person, and not both")
     task = open_task_or_family(source, parameters)
     if person is not None:
-        how = {} if loss is None else {"loss": loss, "loss_time": loss_time}
+        how = {} if loss is None else {"loss": loss, "time_limit": time_limit}
         answers, found = ask_all(_exam(task, exam_file, ask, settings), person, **how)
         return Audited(task, found, answers)
     assert agent is not None
     if exam_file is not None or holds_answers(agent):
         questions = _exam(task, exam_file, ask, settings)
-        more = {"loss": loss, "loss_time": loss_time, "bec": questions.bec}
+        more = {"loss": loss, "time_limit": time_limit, "bec": questions.bec}
         return Audited(task, audit(task, agent, within=within, exam=questions, **more))
-    settings |= {"within": within, "loss": loss, "loss_time": loss_time}
+    settings |= {"within": within, "loss": loss, "time_limit": time_limit}
     return Audited(
         task, audit(task, read_agent(agent, task, trust_pickle=trust_pickle), **settings)
     )

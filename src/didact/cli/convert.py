@@ -89,7 +89,7 @@ def write_recording(
     target_format: by default what the target looks like. replace: give up what is there.
     """
     from didact.files.reading import shown_path
-    from didact.mdp.recordings.formats import format_of_name, save_recording
+    from didact.mdp.recordings.formats import format_of_name
 
     chosen = target_format or format_of_name(shown_path(target))
     task = recording.task
@@ -97,7 +97,7 @@ def write_recording(
         raise InvalidParameter(
             "the demonstrations do not say which task they belong to; name it with --task"
         )
-    path: Path = save_recording(recording, target, format=chosen, replace=replace)
+    path: Path = recording.save(target, format=chosen, replace=replace)
     return {
         "format": chosen,
         "path": str(path),

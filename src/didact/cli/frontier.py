@@ -18,7 +18,7 @@ from didact.errors import Unsupported
 @options.text(
     "--losses", "10%,5%,2%,1%,0.1%", "Bounds on the loss, as 10%,1% or 0.5; a complete lesson ends."
 )
-@options.choice("--learner", ("both", "half-spaces", "planner"), "Whose loss is bounded.")
+@options.choice("--learner-model", ("both", "half-spaces", "planner"), "Whose loss is bounded.")
 @options.choice("--teacher", ("exact", "scot"), "Fewest demonstrations, or greedy ones.")
 @options.horizon
 @options.cost("attempts")

@@ -30,7 +30,9 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
     "birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
-@click.option("--budget", type=WHOLE, help="Likelihoods to compute until the chains have mixed.")
+@click.option(
+    "--max-likelihoods", type=WHOLE, help="Likelihoods to compute until the chains have mixed."
+)
 @click.option("--n-steps", type=WHOLE, help="Walk so many steps in each chain instead.")
 @click.option("--n-chains", type=WHOLE, help="How many chains.")
 @click.option("--step-size", type=float, help="How far a walk steps; by default it adapts.")

@@ -79,12 +79,12 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
     "--demonstrations", ("clips", "rollouts"), "Runs of steps without a mistake, or whole rollouts."
 )
 @options.number(
-    "--n-situations",
+    "--n-states",
     default=600,
     within=options.Whole(1),
     help="States sampled in each round of the certificate.",
 )
-@options.text("--confidence", "95%", "Of the certificate.")
+@options.text("--level", "95%", "Of the certificate.")
 @options.text("--target", "2%", "Share of open states that is small enough.")
 @click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")
 @options.file("--out", help="Write what was seen to this file (.npz).")
@@ -95,8 +95,8 @@ def command(
     env: str,
     settings: tuple[str, ...],
     seed: int | None,
-    n_situations: int,
-    confidence: str,
+    n_states: int,
+    level: str,
     target: str,
     extend: bool,
     as_json: bool,
@@ -111,8 +111,8 @@ def command(
     from didact.report.words.observed import lesson_document, lesson_lines
 
     asked = {
-        "n_states": n_situations,
-        "level": options.read_share(confidence, "--confidence"),
+        "n_states": n_states,
+        "level": options.read_share(level, "--level"),
         "target": options.read_share(target, "--target"),
         "extend": extend,
     }

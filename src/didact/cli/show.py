@@ -37,7 +37,6 @@ def command(
     module:name of an environment of your own, or a task file (.json).
     """
     from didact.files.kinds import require_other
-    from didact.mdp import save_task
     from didact.planning import solve
     from didact.worlds.opening import open_task
 
@@ -46,7 +45,7 @@ def command(
     task = open_task(world, options.with_seed(options.read_settings(settings), seed))
     plan = solve(task.mdp, task.true_weights, arithmetic=arithmetic)
     if out is not None:
-        save_task(task, out)
+        task.save(out)
     if as_json:
         printing.print_json(_document(task, plan))
         return

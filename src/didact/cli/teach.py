@@ -79,11 +79,11 @@ RESERVED = (
 @click.option(
     "--loss", metavar="LOSS|PERCENT", help="Good enough: at most this is lost, as 0.5 or 1%."
 )
-@options.choice("--learner", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
+@options.choice("--learner-model", ("both", "half-spaces", "planner"), "With --loss: whose loss.")
 @click.option(
-    "--loss-time",
+    "--time-limit",
     type=click.FloatRange(0, min_open=True),
-    help="With --loss: seconds to look; what is not visited then is only tested. 60 by default.",
+    help="Seconds to look for the cheapest; then the best known, with a bound. With --loss 60.",
 )
 @click.option(
     "--lies", type=options.Whole(0), help="Teach although any so many demonstrations are forged."
@@ -212,8 +212,8 @@ def teach_source(
     over_teach: bool = False,
     margin: str | None = None,
     loss: Any = None,
-    learner: str = "both",
-    loss_time: float | None = None,
+    learner_model: str = "both",
+    time_limit: float | None = None,
     **settings: Any,
 ) -> Taught:
     """A lesson for the task or family that `source` names, its proof checked independently.
@@ -228,9 +228,10 @@ def teach_source(
         raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
     task = _opened(source, parameters, out)
     if loss is None:
-        lesson = teach(task, **settings)
+        limit = {} if time_limit is None else {"time_limit": time_limit}
+        lesson = teach(task, **settings, **limit)
     else:
-        how = {**settings, "learner": learner, "time_limit": loss_time}
+        how = {**settings, "learner_model": learner_model, "time_limit": time_limit}
         how["teacher"] = "scot" if settings.get("teacher") == "auto" else settings.get("teacher")
         lesson = teach_within(task, loss, **how)
     return _saved(Taught(task, lesson, verified_lesson(task, lesson)), out)
@@ -253,7 +254,7 @@ def robust_source(
         if settings.get(name):
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --lies")
     task = _opened(source, parameters, out)
-    names = ("horizon", "starts", "cost", "scope", "min_probability")
+    names = ("horizon", "starts", "cost", "scope", "min_probability", "time_limit")
     kept = {name: settings[name] for name in names if settings.get(name) is not None}
     lesson = teach_robust(task, lies, detect=detect, **kept)
     cost = teach(task, teacher="exact", bec=lesson.bec, **kept).cost
@@ -282,8 +283,10 @@ def mix_source(
     for name in ("teacher", "cost", "closed", "loss", "order"):
         if settings.get(name) in usual.get(name, (None,)):
             settings.pop(name, None)
-    for name in ("learner", "loss_time", "trim"):  # of demonstrations, and harmless beside others
+    for name in ("learner_model", "trim"):  # of demonstrations, and harmless beside others
         settings.pop(name, None)
+    if settings["time_limit"] is None:
+        del settings["time_limit"]
     task = _opened(source, parameters, out)
     lesson = teach_mixed(task, feedback, **settings)
     return _saved(Taught(task, lesson, verify(task, lesson.document())), out)

@@ -17,7 +17,7 @@ def require_package(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        missing = getattr(error, "name", None) or module
+        missing = (getattr(error, "name", None) or module).partition(".")[0]
         raise Unsupported(
             f"{purpose} need the package {missing}; pip install 'didact[{extra}]'"
         ) from None

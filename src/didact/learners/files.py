@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidFile, InvalidParameter
+from didact.errors import InvalidFile
 from didact.files.archives import Archive, read_archive, write_archive
+from didact.files.extras import require_package
 from didact.files.json import as_finite, as_list, as_object, as_texts
 from didact.inputs import as_text, counted, plain_document, shown
 from didact.learners.belief import Belief, Mode
@@ -126,18 +127,20 @@ def as_document(belief: Belief) -> dict[str, Any]:
 
 def as_arviz(belief: Belief) -> Any:
     """What the installed ArviZ works on: a DataTree from 1.0 on, before that InferenceData."""
+    require_package("xarray", "arviz", "posteriors for ArviZ")
+    tree = as_datatree(belief)
+    if _arviz_version() >= 1:
+        return tree
+    arviz = require_package("arviz", "arviz", "posteriors for ArviZ")
+    return arviz.InferenceData.from_datatree(tree)
+
+
+def _arviz_version() -> int:
+    """The first number of the installed ArviZ's version, without its import of seconds."""
     try:
-        version = metadata.version("arviz")
-        tree = as_datatree(belief)
-        if int(version.partition(".")[0]) >= 1:
-            return tree
-        from arviz import InferenceData
-    except (ImportError, metadata.PackageNotFoundError):
-        raise InvalidParameter(
-            "to_arviz needs ArviZ and xarray; install them with `pip install didact[arviz]`"
-        ) from None
-    converted: Any = InferenceData
-    return converted.from_datatree(tree)
+        return int(metadata.version("arviz").partition(".")[0])
+    except metadata.PackageNotFoundError:
+        return 0  # then its import tells what to install
 
 
 def as_datatree(belief: Belief) -> Any:

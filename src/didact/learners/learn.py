@@ -101,7 +101,7 @@ def learn(
     confidence: what values are multiplied by, from 0 (the prior) on; 100 by default.
     sampler: 'mixture' (the default) runs until the chains have mixed; 'walk' takes a number of
         steps, and is the default where an option of a walk is given.
-    budget: likelihoods that a mixture may compute; 1000000 by default. Where they end before the
+    max_likelihoods: how many a mixture may compute; 1000000 by default. Where they end before the
         chains have mixed, a warning says so.
     n_chains: how many chains; 4 by default.
     n_steps: of a walk, steps of each chain, burn-in included; 10000 by default.

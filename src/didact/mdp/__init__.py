@@ -2,14 +2,13 @@
 
 from didact.mdp.demonstrations import Demonstration, as_demonstrations
 from didact.mdp.family import Family, as_family, family_demonstrations
-from didact.mdp.files import load_family, load_task, save_family, save_task
-from didact.mdp.items import Comparison, Preference, Ranking, Stop
+from didact.mdp.files import load_family, load_task
+from didact.mdp.items import Comparison, Preference, RankedTrajectories, Stop
 from didact.mdp.model import MDP
 from didact.mdp.recordings.formats import (
     given_demonstrations,
     load_demonstrations,
     load_recording,
-    save_recording,
 )
 from didact.mdp.recordings.recording import Recording
 from didact.mdp.task import Task, as_mdp, as_task
@@ -21,7 +20,7 @@ __all__ = [
     "Demonstration",
     "Family",
     "Preference",
-    "Ranking",
+    "RankedTrajectories",
     "Recording",
     "Stop",
     "Task",
@@ -36,7 +35,4 @@ __all__ = [
     "load_family",
     "load_recording",
     "load_task",
-    "save_family",
-    "save_recording",
-    "save_task",
 ]

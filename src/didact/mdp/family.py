@@ -7,11 +7,13 @@ common, the reward, and a demonstration may be of any member.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from didact.errors import InvalidModel
+from didact.files.json import write_json
 from didact.inputs import counted, entries, is_whole, shown, shown_name
 from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
 from didact.mdp.model import require_text
@@ -85,6 +87,15 @@ class Family:
 
     def __getitem__(self, member: int | str) -> Task:
         return self.members[self.number(member)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.family/1` file, members inline; `load_family` gives the same family.
+
+        path: of the file; one that is there is replaced.
+        """
+        from didact.mdp.files import family_document
+
+        write_json(family_document(self), path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.members, self.names, self.name)

@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
-from didact.files.json import read_json, write_json
+from didact.files.json import read_json
 from didact.files.reading import shown_path
 from didact.inputs import shown
-from didact.mdp.family import Family, as_family
+from didact.mdp.family import Family
 from didact.mdp.model import MDP, as_weights
-from didact.mdp.task import Task, as_task
+from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
 from didact.numerics.texts import number_text
 
@@ -45,15 +45,6 @@ def load_task(path: str | os.PathLike[str]) -> Task:
         return task_from_document(document)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
-
-
-def save_task(task: Task, path: str | os.PathLike[str]) -> None:
-    """Write a `didact.task/1` file; reading it back gives the same task exactly.
-
-    task: what to write.
-    path: of the file; one that is there is replaced.
-    """
-    write_json(task_document(as_task(task)), path)
 
 
 def task_from_document(document: Any) -> Task:
@@ -230,15 +221,6 @@ def load_task_or_family(path: str | os.PathLike[str]) -> Task | Family:
         return task_from_document(document)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
-
-
-def save_family(family: Family, path: str | os.PathLike[str]) -> None:
-    """Write a `didact.family/1` file; reading it back gives the same family exactly.
-
-    family: what to write; its members all stand in the one file.
-    path: of the file; one that is there is replaced.
-    """
-    write_json(family_document(as_family(family)), path)
 
 
 def family_document(family: Family) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Preference:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankedTrajectories:
     """Several trajectories from the same start, the best first: a preference of each to the next.
 
     ways: at least two, the best first.
@@ -163,8 +163,8 @@ class Stop:
         }
 
 
-Feedback = Comparison | Preference | Ranking | Stop
-Item = Demonstration | Comparison | Preference | Ranking | Stop
+Feedback = Comparison | Preference | RankedTrajectories | Stop
+Item = Demonstration | Comparison | Preference | RankedTrajectories | Stop
 KINDS = ("comparison", "preference", "correction", "ranking", "stop")
 
 
@@ -217,7 +217,7 @@ def _as_item(entry: Any, where: MDP | Task | Family, place: str) -> Item:
     if isinstance(entry, Comparison):
         return _checked_comparison(entry, task, place)
     ways = _in_model(ways_of(entry), task, place)
-    if isinstance(entry, Preference | Ranking):
+    if isinstance(entry, Preference | RankedTrajectories):
         for first, second in pairwise(ways):
             require_comparable(first, second, task, place)
     return entry
@@ -237,11 +237,11 @@ def _home(item: Feedback, where: MDP | Task | Family, place: str) -> MDP | Task:
     return where
 
 
-def ways_of(item: Preference | Ranking | Stop) -> tuple[Demonstration, ...]:
+def ways_of(item: Preference | RankedTrajectories | Stop) -> tuple[Demonstration, ...]:
     """The trajectories of an item, the best first."""
     if isinstance(item, Preference):
         return item.better, item.other
-    return item.ways if isinstance(item, Ranking) else (item.way,)
+    return item.ways if isinstance(item, RankedTrajectories) else (item.way,)
 
 
 def _in_model(
@@ -312,7 +312,7 @@ def read_item(document: Mapping[str, Any], place: str = "an item") -> Feedback:
         "comparison": (Comparison, ("state", "better", "other")),
         "preference": (Preference, ("better", "other")),
         "correction": (Preference, ("better", "other")),
-        "ranking": (Ranking, ("ways",)),
+        "ranking": (RankedTrajectories, ("ways",)),
         "stop": (Stop, ("way", "after", "off_is_worth_nothing")),
     }.get(kind if isinstance(kind, str) else "")
     if made is None:

@@ -6,6 +6,7 @@ cell, where actions point, the feature of a cell."""
 from __future__ import annotations
 
 import math
+import os
 import string
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel
+from didact.files.json import write_json
 from didact.inputs import LARGEST_COUNT, instance, shown, shown_name, whole_number
 from didact.mdp.model import MDP, as_weights, deciding_states, idle_states, require_text
 from didact.mdp.observations import Observations, observation_of, observation_text, shown_text
@@ -111,6 +113,15 @@ class Task:
         style: options of `didact.plots.world`.
         """
         return draw(self, ax, **style)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a `didact.task/1` file; `load_task` gives the same task exactly.
+
+        path: of the file; one that is there is replaced.
+        """
+        from didact.mdp.files import task_document
+
+        write_json(task_document(self), path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         layout = None if self.layout is None else dict(self.layout)

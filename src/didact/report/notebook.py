@@ -185,7 +185,9 @@ def frontier_fragment(found: Frontier) -> str:
     records = [{**row, "within": row["loss"] or "exact"} for row in found.to_records()]
     columns = ("within", "n_demonstrations", "n_pairs", "lower_bound", "status")
     title = f"{shown_name(found.task_name)}: demonstrations by the loss that may be left"
-    line = f"learner: {found.learner}; within: of V* less V of the uniformly random policy"
+    line = (
+        f"learner model: {found.learner_model}; within: of V* less V of the uniformly random policy"
+    )
     return result_fragment(title, [line], records, columns)
 
 
@@ -211,7 +213,7 @@ def verdict_fragment(verdict: Verdict) -> str:
     lines = [f"{verdict.arithmetic}{', with a proof' if verdict.proof is not None else ''}"]
     if verdict.missing_words is not None:
         lines.append(f"open: {verdict.missing_words}")
-    if verdict.loss is not None:
+    if verdict.loss:
         lines.append(f"a learner may still lose {amount(verdict.loss)}")
     columns = ("demonstration", "step", "state", "action", "better", "gap")
     return result_fragment(title, lines, verdict.to_records(), columns)

@@ -30,7 +30,7 @@ from didact.report.page.words import weights_words
 from didact.studio.lessons import as_task, class_for, lesson_for, read_demonstrations, read_settings
 
 STRATEGIES = ("max-var", "max-infogain", "max-entropy", "random")
-BUDGET = 60_000
+MAX_LIKELIHOODS = 60_000
 """Likelihoods that a learner may compute for an answer."""
 MOST_ASKED = 40
 
@@ -98,7 +98,7 @@ def learned_from(task: Task, shown: Sequence[Demonstration], seed: int) -> Belie
     """What a Bayesian learner believes after demonstrations; it need not have mixed for a game."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return learn(task.mdp, list(shown), budget=BUDGET, seed=seed)
+        return learn(task.mdp, list(shown), max_likelihoods=MAX_LIKELIHOODS, seed=seed)
 
 
 def random_lesson(task: Task, shown: Sequence[Demonstration], seed: int) -> list[Demonstration]:

@@ -76,7 +76,8 @@ class Verdict:
     segments: the right steps, as demonstrations between the wrong ones (`demonstration`, `step` of
         the first, `shown`).
     witness: weights that fit what was shown rightly and are wrong; None where that teaches.
-    loss: the worst loss of a learner that takes the witness.
+    loss: the worst loss of a learner that takes the witness; 0 where nothing is open, None where
+        floats cannot decide that.
     missing: a statement (state, action, other action), in a family the member first, that is open.
     missing_words: the same in words.
     closed: whether claims about learners that plan for themselves hold too.

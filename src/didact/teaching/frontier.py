@@ -89,12 +89,12 @@ class Frontier:
     """Lessons from the loosest bound on the loss to the exact one.
 
     task_name: of the task.
-    learner: whose loss is bounded.
+    learner_model: whose loss is bounded.
     points: each with its bound, its lesson and how that is known.
     """
 
     task_name: str
-    learner: str
+    learner_model: str
     points: tuple[Point, ...]
 
     @property
@@ -116,7 +116,11 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        return {"task": self.task_name, "learner": self.learner, "points": self.to_records()}
+        return {
+            "task": self.task_name,
+            "learner_model": self.learner_model,
+            "points": self.to_records(),
+        }
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a page with a slider over the lessons, and the mistakes that each leaves.
@@ -138,7 +142,7 @@ def frontier(
     task: Task | Family,
     *,
     losses: Sequence[Any] = LOSSES,
-    learner: str = "both",
+    learner_model: str = "both",
     teacher: str = "exact",
     time_limit: float = 20.0,
     bec: EquivalenceClass | None = None,
@@ -150,7 +154,7 @@ def frontier(
     task: what is to be taught; in a family a percentage is of each member's own V* less V.
     losses: bounds, as `teach` takes them; where no demonstrations keep to one, its lesson covers
         what can be covered, and is 'exceeded'.
-    learner: whose loss: 'half-spaces', 'planner' or 'both'.
+    learner_model: whose loss: 'half-spaces', 'planner' or 'both'.
     teacher: 'exact', or 'scot' for greedy lessons.
     time_limit: seconds for all points together; what is not finished is only tested.
     bec: the task's class, when it is at hand.
@@ -165,7 +169,9 @@ def frontier(
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
     how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
     bec = class_of(task, bec, **how)
-    makes = _Lessons(task, bec, TeachSettings.of(settings, teacher=teacher), learner, deadline)
+    makes = _Lessons(
+        task, bec, TeachSettings.of(settings, teacher=teacher), learner_model, deadline
+    )
     makes.progress = progress
     lessons = makes.good_enough(losses)
     exact = teach(task, teacher=teacher, **{**settings, "bec": bec})
@@ -173,7 +179,7 @@ def frontier(
         _point(loss, _cheapest(lesson, lessons), bec)
         for loss, lesson in zip(losses, lessons, strict=True)
     ]
-    return Frontier(task.name, learner, (*points, _point(None, exact, bec)))
+    return Frontier(task.name, learner_model, (*points, _point(None, exact, bec)))
 
 
 @dataclass
@@ -183,7 +189,7 @@ class _Lessons:
     task: Task | Family
     bec: EquivalenceClass
     settings: TeachSettings
-    learner: str
+    learner_model: str
     deadline: float
     progress: Callable[[str], None] | None = None
     shared: SharedFindings = field(
@@ -196,7 +202,7 @@ class _Lessons:
         They are left out where another kind of learner stays tested anyway. Where all classes of
         policies can be enumerated, that comes first.
         """
-        if self.learner != "half-spaces":
+        if self.learner_model != "half-spaces":
             self.shared.cells = affordable_cells(weight_space(self.bec))
         if self.shared.cells is not None:
             now = time.monotonic()
@@ -216,7 +222,7 @@ class _Lessons:
         if self.progress is not None:
             self.progress(str(loss))
         left = share * max(self.deadline - time.monotonic(), 0.1)
-        goal = as_goal(loss, self.learner, self.settings.teacher, self.shared)
+        goal = as_goal(loss, self.learner_model, self.settings.teacher, self.shared)
         settings = replace(self.settings, learners=goal.learners)
         lesson = lesson_within(self.task, goal, settings, self.bec, left)
         self.shared.witnesses += () if lesson.within is None else lesson.within.witnesses

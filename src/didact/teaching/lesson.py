@@ -166,7 +166,8 @@ class Lesson:
     n_equalities: of the task's class.
     uncovered: for a partial lesson what is open, and why.
     witness: for a partial lesson weights that fit every item and are wrong.
-    loss: the worst loss of a learner that takes the witness; None where there is none.
+    loss: the worst loss of a learner that takes the witness; 0 where nothing is open, None where
+        floats cannot decide that.
     proof: the `didact.proof/1` object; None in float arithmetic:
         numerical, not proved.
     settings: what `teach` was given.
@@ -332,7 +333,7 @@ class Lesson:
             "facets": [dict(facet) for facet in self.facets],
             "uncovered": [missing.document() for missing in self.uncovered],
             "witness": None if self.witness is None else [_number(w) for w in self.witness],
-            "loss": self.loss,
+            "loss": None if self.witness is None else self.loss,
             "volumes": None if self.volumes is None else list(self.volumes),
             "settings": dict(self.settings),
             "proof": None if self.proof is None else dict(self.proof),

@@ -61,7 +61,7 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
         n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
         uncovered=tuple(map(_missing, as_list(document["uncovered"], "uncovered"))),
         witness=_several(document, "witness", as_fraction),
-        loss=_given(document["loss"], "loss", as_finite),
+        loss=_loss(document),
         proof=_given(document["proof"], "proof", as_object),
         settings=plain_numbers(settings),
         lower_bound=_given(document["lower_bound"], "lower_bound", _cost),
@@ -165,6 +165,13 @@ def _within(document: Any) -> Within | None:
         ),
         int(document["n_cells"]),
     )
+
+
+def _loss(document: Mapping[str, Any]) -> float | None:
+    """The loss: 0 of a complete lesson, whose file has null beside the missing witness."""
+    if document["loss"] is None and document["status"] == "complete":
+        return 0.0
+    return _given(document["loss"], "loss", as_finite)
 
 
 def _loss_status(given: Any) -> str:

@@ -232,7 +232,7 @@ def teach_within(
     task: Task | Family,
     loss: Any,
     *,
-    learner: str = "both",
+    learner_model: str = "both",
     teacher: str = "scot",
     time_limit: float | None = None,
     horizon: int | None = None,
@@ -248,8 +248,8 @@ def teach_within(
     task: what is to be taught. In a family the bound holds in every member.
     loss: the bound: a number of return, or a text such as '1%', of V* less V of the uniformly
         random policy; in a family of the member's own V* less V.
-    learner: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its own
-        values), or 'both'.
+    learner_model: whose loss: 'half-spaces', 'planner' (who makes demonstrations optimal under its
+        own values), or 'both'.
     teacher: 'scot', which picks greedily, or 'exact', the cheapest.
     time_limit: seconds to look for the lesson, 60 by default; classes of policies that are not
         visited then are only tested.
@@ -265,7 +265,7 @@ def teach_within(
     """
     task = named_world(task)
     teacher = teacher_name(teacher)
-    goal = as_goal(loss, learner, teacher)
+    goal = as_goal(loss, learner_model, teacher)
     settings = TeachSettings.of(
         options,
         teacher=teacher,
@@ -503,7 +503,7 @@ def lesson_within(
     """
     problem, starts = _problem(task, settings, bec)
     document = settings.document(problem, starts)
-    document |= {"loss": plain(goal.given), "learner": goal.learner}
+    document |= {"loss": plain(goal.given), "learner_model": goal.learner_model}
     rng = as_generator(settings.seed, "loss")
     numbers, within = cheapest_within(problem, goal, time_limit=time_limit, rng=rng)
     keeps = partial(planners_keep_to, within, goal, problem.bec)

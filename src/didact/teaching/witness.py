@@ -48,6 +48,7 @@ class Judgement(NamedTuple):
     """Whether demonstrations determine a class; if not, wrong weights that fit, and their loss.
 
     witness: None in floats where what is open seems to follow all the same: a close call.
+    loss: 0 where they determine it; None where a close call leaves it open.
     loss_error: how far the loss can be from the true one.
     """
 
@@ -69,7 +70,7 @@ def judge(elements: Elements, demonstrations: Sequence[Demonstration], covered: 
     stage("proof")
     proof = proof_of(bec, tuple(demonstrations)) if bec.rows.exact is not None else None
     if covered == elements.everything if proof is None else proof.teaches:
-        return Judgement(True, proof, None, None)
+        return Judgement(True, proof, None, 0.0)
     witness = _witness_of(elements, demonstrations, covered, proof)
     if witness is None:
         return Judgement(False, proof, None, None)

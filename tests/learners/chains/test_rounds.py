@@ -202,15 +202,15 @@ def test_a_density_of_ones_own_is_that_of_the_named_prior():
     np.testing.assert_allclose(own.samples, named.samples, atol=1e-9)
 
 
-def test_a_budget_that_ends_warns_once_and_says_what_to_do():
+def test_too_few_likelihoods_warns_once_and_says_what_to_do():
     task = make("random-grid", size=9, n_features=8, seed=0)
     plan = solve(task.mdp, task.true_weights)
     shown = [[(s, int(plan.optimal[s].argmax()))] for s in range(81)]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        belief = learn(task.mdp, shown, budget=1000, confidence=1000)
+        belief = learn(task.mdp, shown, max_likelihoods=1000, confidence=1000)
     assert [warning.category for warning in told] == [NotMixed]
-    assert "give a larger budget" in str(told[0].message)
+    assert "give a larger max_likelihoods" in str(told[0].message)
     assert belief.warnings == (str(told[0].message),)
     assert not belief.is_mixed
 
@@ -221,8 +221,8 @@ def test_options_of_a_walk_are_refused_beside_a_mixture():
         learn(task.mdp, [], sampler="mixture", n_steps=100)
     with pytest.raises(InvalidParameter, match="sampler must be 'mixture' or 'walk'"):
         learn(task.mdp, [], sampler="gibbs")
-    with pytest.raises(InvalidParameter, match="budget must be"):
-        learn(task.mdp, [], budget=10)
+    with pytest.raises(InvalidParameter, match="max_likelihoods must be"):
+        learn(task.mdp, [], max_likelihoods=10)
 
 
 def test_given_steps_mean_a_walk():

@@ -14,7 +14,7 @@ import pytest
 from didact.errors import InvalidFile, InvalidInput, Unsupported
 from didact.mdp import Demonstration
 from didact.mdp.observations import ObservedDemonstration
-from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.formats import load_recording
 from didact.mdp.recordings.imitation import DATA, read_imitation
 from didact.mdp.recordings.recording import Recording
 from didact.teaching import teach
@@ -43,7 +43,7 @@ def test_we_read_what_the_datasets_package_writes():
 
 
 def test_what_we_write_has_the_same_files_columns_and_types(recording, tmp_path):
-    folder = save_recording(recording, tmp_path / "ours")
+    folder = recording.save(tmp_path / "ours")
     ours, theirs = table(folder), table(THEIRS)
     assert ours.schema.equals(theirs.schema)
     names = {path.name for path in folder.iterdir()}
@@ -67,7 +67,7 @@ def test_what_we_write_has_the_same_files_columns_and_types(recording, tmp_path)
 
 
 def test_rows_are_trajectories(recording, tmp_path):
-    rows = table(save_recording(recording, tmp_path / "ours")).to_pylist()
+    rows = table(recording.save(tmp_path / "ours")).to_pylist()
     assert len(rows) == len(recording.demonstrations)
     for row, shown in zip(rows, recording.demonstrations, strict=True):
         assert len(row["obs"]) == len(row["acts"]) + 1 == len(shown) + 1
@@ -80,7 +80,7 @@ def test_rows_are_trajectories(recording, tmp_path):
 def test_many_episodes_take_several_batches(tmp_path):
     task = make("six-cell")
     many = tuple(Demonstration([(1 + i % 5, i % 4)]) for i in range(2500))
-    back = load_recording(save_recording(Recording(many, task=task), tmp_path / "many"))
+    back = load_recording(Recording(many, task=task).save(tmp_path / "many"))
     assert back.demonstrations == many
     assert pyarrow.ipc.open_stream(tmp_path / "many" / DATA).read_next_batch().num_rows == 1000
 
@@ -177,11 +177,11 @@ def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(InvalidFile, match="is no folder for imitation"):
         read_imitation(tmp_path)
     with pytest.raises(InvalidFile, match="needs the task"):
-        save_recording(Recording((Demonstration([(0, 0)]),)), tmp_path / "x")
+        Recording((Demonstration([(0, 0)]),)).save(tmp_path / "x")
 
 
 def test_without_the_package_one_line_says_what_to_install(recording, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    for use in (lambda: load_recording(THEIRS), lambda: save_recording(recording, tmp_path / "x")):
+    for use in (lambda: load_recording(THEIRS), lambda: recording.save(tmp_path / "x")):
         with pytest.raises(Unsupported, match=r"pip install 'didact\[imitation\]'"):
             use()

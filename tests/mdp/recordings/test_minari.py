@@ -17,7 +17,7 @@ from didact.errors import InvalidFile, InvalidInput, InvalidParameter, Unsupport
 from didact.mdp import Demonstration
 from didact.mdp.files import task_document
 from didact.mdp.observations import ObservedDemonstration
-from didact.mdp.recordings.formats import datasets_root, load_recording, save_recording
+from didact.mdp.recordings.formats import datasets_root, load_recording
 from didact.mdp.recordings.minari import Episode, read_episodes, read_minari, write_episodes
 from didact.mdp.recordings.recording import Recording
 from didact.teaching import teach
@@ -63,7 +63,7 @@ def recording():
 
 @pytest.mark.parametrize("id", ["lesson-v0", "mine/grids/lesson-v3"])
 def test_the_real_package_reads_what_we_write(id, recording, root):
-    assert save_recording(recording, id) == root / id
+    assert recording.save(id) == root / id
     dataset = minari.load_dataset(id)
     assert (dataset.id, dataset.total_episodes) == (id, len(recording.demonstrations))
     assert dataset.total_steps == recording.n_pairs
@@ -87,7 +87,7 @@ def test_the_real_package_reads_what_we_write(id, recording, root):
 
 
 def test_it_reads_back_by_name_and_by_folder(recording, root):
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     for source in ("lesson-v0", root / "lesson-v0", root / "lesson-v0" / "data"):
         back = load_recording(source)
         assert back.demonstrations == recording.demonstrations
@@ -96,7 +96,7 @@ def test_it_reads_back_by_name_and_by_folder(recording, root):
 
 
 def test_chosen_numbers_are_those_of_filter_episodes(recording):
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     dataset = minari.load_dataset("lesson-v0")
     chosen = [1]
     kept = dataset.filter_episodes(lambda episode: episode.id in chosen)
@@ -218,7 +218,7 @@ def edited(folder, **changes):
 
 def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
     """Without spaces Minari would make the environment that the metadata name."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     spec = {"id": "Evil-v0", "entry_point": "os:abort", "kwargs": {}}
     edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=json.dumps(spec))
     back = load_recording("lesson-v0")
@@ -243,7 +243,7 @@ def test_an_entry_point_in_the_metadata_is_never_run(recording, root):
     ],
 )
 def test_damaged_datasets_are_refused_in_one_line(changes, message, recording, root):
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     edited(root / "lesson-v0", **changes)
     with pytest.raises(InvalidFile, match=message) as refused:
         load_recording("lesson-v0")
@@ -252,7 +252,7 @@ def test_damaged_datasets_are_refused_in_one_line(changes, message, recording, r
 
 def test_sizes_are_checked_before_memory_is_taken(recording, root):
     """An array that claims more than the file holds is a few bytes on the disk."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         del file["episode_0"]["actions"]
         file["episode_0"].create_dataset("actions", shape=(10**12,), dtype="i8", chunks=(1024,))
@@ -299,7 +299,7 @@ def tight(file):
 @pytest.mark.parametrize("trap", [linked, one_text, tight])
 def test_what_a_file_unpacks_to_is_counted_in_all(trap, recording, root):
     """A file of a megabyte may cost a gigabyte at most, whatever packs its arrays."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         trap(file)
     edited(root / "lesson-v0", total_episodes=1000)
@@ -325,7 +325,7 @@ def test_a_world_that_a_file_names_is_small(options):
 @pytest.mark.slow
 def test_a_file_of_a_megabyte_costs_less_than_a_gigabyte(recording, root):
     """The most that is read of one: as many steps as it may hold."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     path = root / "lesson-v0" / "data" / "main_data.hdf5"
     with h5py.File(path, "a") as file:
         del file["episode_0"]["actions"], file["episode_0"]["observations"]
@@ -350,7 +350,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 def test_nothing_outside_the_file_is_read(recording, root, tmp_path):
     """Links, arrays that lie in other files, and arrays put together from them."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     data = root / "lesson-v0" / "data" / "main_data.hdf5"
     before = data.read_bytes()
     secret = np.arange(9, dtype="i8")
@@ -387,7 +387,7 @@ def test_nothing_outside_the_file_is_read(recording, root, tmp_path):
 @pytest.mark.parametrize("kept", ["arrow", PARQUET])
 def test_the_other_formats_of_minari_are_read(kept, recording, root):
     """Written by Minari itself."""
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     ours = load_recording("lesson-v0")
     spaces = gymnasium.spaces.Discrete(16), gymnasium.spaces.Discrete(4)
     storage = minari_storage.MinariStorage.new(root / "theirs", *spaces, data_format=kept)
@@ -407,7 +407,7 @@ def test_the_other_formats_of_minari_are_read(kept, recording, root):
 
 
 def test_the_start_in_the_options_is_the_start(recording, root):
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         file["episode_0"].attrs["options/start_state"] = 15
     with pytest.raises(InvalidFile, match="must start in the state that its options say, 15"):
@@ -415,7 +415,7 @@ def test_the_start_in_the_options_is_the_start(recording, root):
 
 
 def test_episodes_must_hold_together(recording, root):
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     with h5py.File(root / "lesson-v0" / "data" / "main_data.hdf5", "a") as file:
         actions = file["episode_0"]["actions"]
         actions.resize((len(actions) - 1,))
@@ -426,24 +426,24 @@ def test_episodes_must_hold_together(recording, root):
 @pytest.mark.parametrize("name", ["no version", "spaces in it-v0", "x/../../y-v0"])
 def test_names_that_minari_does_not_take(name, recording):
     with pytest.raises(InvalidFile):
-        save_recording(recording, name, format="minari")
+        recording.save(name, format="minari")
     with pytest.raises(InvalidFile):
         load_recording(name, format="minari")
 
 
 def test_a_dataset_needs_a_task_and_an_episode(recording, tmp_path):
     with pytest.raises(InvalidFile, match="needs the task"):
-        save_recording(Recording((Demonstration([(0, 0)]),)), f"{tmp_path}/x-v0")
+        Recording((Demonstration([(0, 0)]),)).save(f"{tmp_path}/x-v0")
     with pytest.raises(InvalidFile, match="at least one episode"):
-        save_recording(Recording((), task=recording.task), f"{tmp_path}/x-v0")
+        Recording((), task=recording.task).save(f"{tmp_path}/x-v0")
 
 
 def test_without_the_package_one_line_says_what_to_install(recording, tmp_path, monkeypatch):
-    save_recording(recording, f"{tmp_path}/x-v0")
+    recording.save(f"{tmp_path}/x-v0")
     monkeypatch.setitem(sys.modules, "minari", None)
     for use in (
         lambda: read_minari(tmp_path / "x-v0"),
-        lambda: save_recording(recording, f"{tmp_path}/y-v0"),
+        lambda: recording.save(f"{tmp_path}/y-v0"),
     ):
         with pytest.raises(Unsupported, match=r"pip install 'didact\[minari\]'"):
             use()
@@ -504,9 +504,9 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_what_was_there(
 ):
     """A limit on sizes of files stands for the disk; HDF5 would end the process."""
     monkeypatch.chdir(tmp_path)
-    save_recording(recording, "from.json")
+    recording.save("from.json")
     before = recording.part([0])
-    save_recording(before, target)
+    before.save(target)
     here = contents(tmp_path)
     arguments = ("convert", "from.json", target, "--task", "random-grid", "--replace")
     size = ("-p", "size=4", "-p", "n_features=3", "-p", "slip=1/4", "-p", "terminals=2")
@@ -559,7 +559,7 @@ def test_an_environment_in_the_metadata_imports_nothing(
         "Importing-v0",
         gymnasium.envs.registration.EnvSpec("Importing-v0", entry_point=Importing),
     )
-    save_recording(recording, "lesson-v0")
+    recording.save("lesson-v0")
     written = json.dumps({"kwargs": {}, **spec})
     edited(root / "lesson-v0", didact_task=None, didact_lesson=None, env_spec=written)
     with pytest.raises(InvalidInput, match=message):

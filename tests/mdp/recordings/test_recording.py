@@ -11,7 +11,7 @@ from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import task_document
 from didact.mdp.observations import ObservedDemonstration
-from didact.mdp.recordings.formats import format_of_name, load_recording, save_recording
+from didact.mdp.recordings.formats import format_of_name, load_recording
 from didact.mdp.recordings.recording import Recording, steps_of
 from didact.planning import rollout
 from didact.teaching import teach
@@ -39,7 +39,7 @@ WORLDS = {
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_lesson_reads_back_equal(format, world, tmp_path):
     given = recording_of(WORLDS[world]())
-    path = save_recording(given, f"{tmp_path}/{NAME[format]}")
+    path = given.save(f"{tmp_path}/{NAME[format]}")
     back = load_recording(path)
     assert back.demonstrations == given.demonstrations
     assert back.episodes == given.episodes
@@ -54,7 +54,7 @@ def test_a_lesson_reads_back_equal(format, world, tmp_path):
 def test_demonstrations_that_are_no_lesson_read_back_with_their_task(format, tmp_path):
     task = make("six-cell")
     given = Recording((Demonstration([(5, 2), (4, 2)]), Demonstration([(1, 3)])), task=task)
-    back = load_recording(save_recording(given, f"{tmp_path}/{NAME[format]}"))
+    back = load_recording(given.save(f"{tmp_path}/{NAME[format]}"))
     assert (back.demonstrations, back.lesson) == (given.demonstrations, None)
     assert task_document(back.task) == task_document(task)
 
@@ -63,12 +63,12 @@ def test_demonstrations_that_are_no_lesson_read_back_with_their_task(format, tmp
 def test_a_target_that_exists_is_kept_unless_it_is_to_be_replaced(format, tmp_path):
     given = recording_of(make("six-cell"))
     target = f"{tmp_path}/{NAME[format]}"
-    save_recording(given, target)
+    given.save(target)
     other = Recording((Demonstration([(1, 2)]),), task=given.task)
     with pytest.raises(InvalidFile, match="exists already"):
-        save_recording(other, target)
+        other.save(target)
     assert load_recording(target).demonstrations == given.demonstrations
-    save_recording(other, target, replace=True)
+    other.save(target, replace=True)
     assert load_recording(target).demonstrations == other.demonstrations
     assert [p.name for p in tmp_path.iterdir()] == [NAME[format]]
 
@@ -79,7 +79,7 @@ def test_other_folders_are_never_replaced(format, tmp_path):
     target.mkdir()
     (target / "thesis.txt").write_text("years of work")
     with pytest.raises(InvalidFile, match="is not replaced"):
-        save_recording(recording_of(make("six-cell")), str(target), replace=True)
+        recording_of(make("six-cell")).save(str(target), replace=True)
     assert (target / "thesis.txt").read_text() == "years of work"
 
 
@@ -98,7 +98,7 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     }
     monkeypatch.setattr(where[format], broken)
     with pytest.raises((InvalidFile, OSError), match="No space left"):
-        save_recording(given, f"{tmp_path}/{NAME[format]}")
+        given.save(f"{tmp_path}/{NAME[format]}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -133,14 +133,14 @@ def test_a_part_keeps_its_numbers_and_is_no_lesson_any_more(tmp_path):
     part = given.part([1])
     assert (part.episodes, part.demonstrations) == ((1,), given.demonstrations[1:2])
     assert part.lesson is None
-    back = load_recording(save_recording(part, tmp_path / "part.jsonl"))
+    back = load_recording(part.save(tmp_path / "part.jsonl"))
     assert back.episodes == (1,)
     with pytest.raises(InvalidParameter, match="there is no episode 99"):
         given.part([99])
 
 
 def test_a_lesson_whose_demonstrations_were_changed_is_none(tmp_path):
-    save_recording(recording_of(make("six-cell")), tmp_path / "x.jsonl")
+    recording_of(make("six-cell")).save(tmp_path / "x.jsonl")
     lines = (tmp_path / "x.jsonl").read_text().splitlines()
     lines.append(json.dumps({"episode": 7, "pairs": [[1, 3]]}))
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
@@ -258,7 +258,7 @@ OBSERVATIONS = st.recursive(
 def test_whatever_was_observed_reads_back_equal(name, pairs, foreign, tmp_path_factory):
     seen = ObservedDemonstration.of(pairs)
     path = tmp_path_factory.mktemp("observed") / name
-    save_recording(Recording((seen,), foreign=foreign), path)
+    Recording((seen,), foreign=foreign).save(path)
     (back,) = load_recording(path).demonstrations
     assert back == seen or back.pairs == tuple(seen.numbers())
 

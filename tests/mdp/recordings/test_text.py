@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from didact.errors import InvalidFile
 from didact.mdp import Demonstration
 from didact.mdp.observations import ObservedDemonstration
-from didact.mdp.recordings.formats import load_recording, save_recording
+from didact.mdp.recordings.formats import load_recording
 from didact.mdp.recordings.recording import Recording
 
 NUMBERS = st.integers(0, 50)
@@ -28,7 +28,7 @@ def test_every_table_reads_back_equal_in_any_order(episodes, rng, observed, tmp_
     folder = tmp_path_factory.mktemp("tables")
     shown = tuple(Demonstration(pairs) for pairs in episodes.values())
     recording = Recording(shown, tuple(episodes), foreign=observed)
-    back = load_recording(save_recording(recording, folder / "x.csv"))
+    back = load_recording(recording.save(folder / "x.csv"))
     assert (back.demonstrations, back.episodes) == (recording.demonstrations, recording.episodes)
     assert (back.foreign, back.task, back.lesson) == (observed and bool(episodes), None, None)
     with open(folder / "x.csv", newline="") as file:
@@ -68,7 +68,7 @@ OBSERVED = st.recursive(
 def test_whatever_was_observed_reads_back_equal(episodes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     given_ones = Recording(tuple(map(ObservedDemonstration.of, episodes)), foreign=True)
-    back = load_recording(save_recording(given_ones, folder / "x.csv"))
+    back = load_recording(given_ones.save(folder / "x.csv"))
     texts = [
         d if isinstance(d, ObservedDemonstration) else ObservedDemonstration.of(d.pairs)
         for d in back.demonstrations
@@ -107,7 +107,7 @@ def test_observations_that_are_no_json_are_refused(cell, tmp_path):
 def test_pandas_reads_ours_and_we_read_theirs(tmp_path):
     pandas = pytest.importorskip("pandas")
     shown = (Demonstration([(2, 1), (5, 2)]), Demonstration([(3, 0)]))
-    path = save_recording(Recording(shown, (4, 9)), tmp_path / "ours.csv")
+    path = Recording(shown, (4, 9)).save(tmp_path / "ours.csv")
     frame = pandas.read_csv(path)
     assert frame.to_dict("list") == {
         "episode": [4, 4, 9], "step": [0, 1, 0], "state": [2, 5, 3], "action": [1, 2, 0],

@@ -16,7 +16,7 @@ from tests.report.drawn import HOSTILE
 @pytest.fixture(scope="module")
 def found():
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
-    return didact.frontier(task, losses=["50%", "1%"], horizon=1, learner="half-spaces")
+    return didact.frontier(task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces")
 
 
 def test_every_lesson_is_on_it(found):
@@ -56,7 +56,9 @@ def test_names_are_escaped_and_it_is_written(found, tmp_path):
 
 def test_worlds_without_a_map_are_told_in_words():
     task = didact.make("garnet", n_states=4, n_actions=2, n_features=2, branching=2, seed=1)
-    found = didact.frontier(task, losses=["10%"], horizon=1, learner="half-spaces", starts="all")
+    found = didact.frontier(
+        task, losses=["10%"], horizon=1, learner_model="half-spaces", starts="all"
+    )
     page = frontier_page(found)
     assert "<use" not in page
     assert "Shown: " in page

@@ -41,7 +41,7 @@ def test_the_fewest_are_those_of_teach(records):
             for loss in SMALL.losses:
                 lesson = didact.teach_within(
                     *(task,), teacher="exact", horizon=horizon, loss=f"{100 * loss}%",
-                    learner="half-spaces",
+                    learner_model="half-spaces",
                 )  # fmt: skip
                 assert record[kind][str(loss)]["fewest"] == len(lesson.demonstrations)
 

@@ -6,7 +6,7 @@ from didact import make, solve
 from didact.errors import Unsupported
 from didact.studies.people.design import design_study
 from didact.studies.people.results import estimates, scores
-from didact.studies.people.simulated import BUDGET, side_by_side, simulated_answers
+from didact.studies.people.simulated import MAX_LIKELIHOODS, side_by_side, simulated_answers
 from tests.effort import number
 
 TASK = make("random-grid", size=7, n_features=3, seed=1)
@@ -16,8 +16,8 @@ DESIGN = design_study(TASK, conditions=("exact", "none"), n_questions=8, seed=3)
 @pytest.fixture(autouse=True)
 def short_chains(monkeypatch):
     """Learners of small worlds, most of whose time is their chains."""
-    budget = number(BUDGET // 6, BUDGET)
-    monkeypatch.setattr("didact.studies.people.simulated.BUDGET", budget)
+    most = number(MAX_LIKELIHOODS // 6, MAX_LIKELIHOODS)
+    monkeypatch.setattr("didact.studies.people.simulated.MAX_LIKELIHOODS", most)
 
 
 def test_who_saw_the_lesson_scores_higher_and_slips_cost():

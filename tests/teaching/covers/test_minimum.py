@@ -564,11 +564,10 @@ def test_bounds_hold_without_time():
 
 
 def test_the_command_line_says_what_members_cost(didact, tmp_path):
-    from didact import save_family
 
     states = [[unit(3, i), ZERO] for i in range(3)]
     path = tmp_path / "family.json"
-    save_family(Family([decisions(states, [1, 2, 3])] * 2, names=["near", "far"]), path)
+    Family([decisions(states, [1, 2, 3])] * 2, names=["near", "far"]).save(path)
     exact = ("--teacher", "exact", "--horizon", 1)
     costs = ("--member-cost", "near=1/2", "--member-cost", "1=2")
     for given, cost in ((costs, Fraction(7, 2)), (("--member-cost", 4), 7)):

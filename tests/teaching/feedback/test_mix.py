@@ -100,7 +100,7 @@ def test_rankings_say_ties_and_what_is_worse_at_once():
     pairs = didact.teach_mixed(task, feedback=["preferences"], cost={"preferences": "1/2"}, bec=bec)
     ranked = didact.teach_mixed(task, feedback=["rankings"], bec=bec)
     assert ranked.is_complete
-    assert all(isinstance(item, didact.Ranking) for item in ranked.items)
+    assert all(isinstance(item, didact.RankedTrajectories) for item in ranked.items)
     assert ranked.is_fewest
     assert len(ranked.items) < len(pairs.items)
     assert max(len(item.ways) for item in ranked.items) > 2

@@ -197,7 +197,7 @@ def test_a_state_that_nothing_leads_to_changes_no_loss(name, settings, paid):
     """An empty lesson was called enough where it loses everything: 1e13 hid all other rewards."""
     task = didact.make(name, **settings)
     larger = with_unreachable(task, paid)
-    asked = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner": "half-spaces"}
+    asked = {"teacher": "exact", "horizon": 1, "loss": "1%", "learner_model": "half-spaces"}
     starts = np.flatnonzero(~task.mdp.terminal).tolist()
     wanted, found = (didact.teach_within(t, **asked, starts=starts) for t in (task, larger))
     assert found.loss_status == wanted.loss_status == "enumerated"
@@ -319,7 +319,9 @@ def test_no_draw_loses_more_and_what_is_found_holds_in_fractions(size, k, slip):
 
 def test_lessons_for_planners_of_small_worlds_are_enumerated_and_lower_bounds_meet_them():
     task = didact.make("random-grid", size=4, n_features=5, seed=0)
-    lesson = didact.teach_within(task, teacher="exact", horizon=1, loss="1%", learner="planner")
+    lesson = didact.teach_within(
+        task, teacher="exact", horizon=1, loss="1%", learner_model="planner"
+    )
     assert lesson.loss_status == "enumerated"
     assert len(lesson.demonstrations) == lesson.lower_bound == 3
     both = didact.teach_within(task, teacher="exact", horizon=1, loss="1%")

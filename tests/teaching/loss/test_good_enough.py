@@ -35,7 +35,7 @@ def fewest(task, bec, bound):
 @pytest.mark.parametrize("share", ["1%", "10%"])
 def test_no_smaller_set_of_pairs_keeps_to_the_bound(seed, share):
     task = didact.make("garnet", n_states=4, n_actions=3, n_features=3, branching=2, seed=seed)
-    settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner": "half-spaces"}
+    settings = {"teacher": "exact", "horizon": 1, "loss": share, "learner_model": "half-spaces"}
     lesson = didact.teach_within(task, starts="all", **settings)
     assert lesson.loss_status == "enumerated"
     assert lesson.within.worst <= lesson.loss_bound + 1e-9
@@ -79,7 +79,7 @@ def test_to_lose_nothing_half_spaces_need_at_most_the_exact_lesson_and_planners_
     exact = len(didact.teach(task, **settings).demonstrations)
     needed = {
         learner: len(
-            didact.teach_within(task, loss="0%", learner=learner, **settings).demonstrations
+            didact.teach_within(task, loss="0%", learner_model=learner, **settings).demonstrations
         )
         for learner in ("half-spaces", "both")
     }
@@ -88,7 +88,7 @@ def test_to_lose_nothing_half_spaces_need_at_most_the_exact_lesson_and_planners_
 
 def test_greedy_lessons_keep_to_the_bound_too():
     task = didact.make("random-grid", size=5, n_features=4, seed=1)
-    lesson = didact.teach_within(task, horizon=1, loss="1%", learner="half-spaces")
+    lesson = didact.teach_within(task, horizon=1, loss="1%", learner_model="half-spaces")
     assert lesson.loss_status == "enumerated"
     assert lesson.lower_bound <= len(lesson.demonstrations)
 
@@ -121,7 +121,7 @@ def test_a_lesson_within_a_bound_is_read_back(tmp_path):
 
 def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
     task = didact.make("random-grid", size=6, n_features=6, seed=3)
-    settings = {"horizon": 1, "learner": "half-spaces", "loss": "1%"}
+    settings = {"horizon": 1, "learner_model": "half-spaces", "loss": "1%"}
     lesson = didact.teach_within(task, teacher="exact", time_limit=1e-9, **settings)
     assert lesson.is_complete
     assert lesson.loss_status == "enumerated"
@@ -133,7 +133,7 @@ def test_when_the_time_is_up_a_complete_lesson_is_given_with_its_bounds():
     [
         ({"loss": "-1%"}, "negative"),
         ({"loss": "much"}, "loss must be"),
-        ({"loss": "1%", "learner": "nobody"}, "learner"),
+        ({"loss": "1%", "learner_model": "nobody"}, "learner_model"),
         ({"loss": "1%", "teacher": "uvm"}, "teacher"),
         ({"loss": "1%", "starts": [0], "horizon": 1}, "starts"),
     ],
@@ -147,7 +147,7 @@ def test_what_cannot_be_asked_is_refused(given, words):
 @pytest.mark.parametrize("seed", chunks(2, 4))
 def test_a_budget_keeps_what_leaves_least_to_lose_and_says_that_it_is_not_enough(seed):
     task = didact.make("garnet", n_states=5, n_actions=3, n_features=3, branching=2, seed=seed)
-    settings = {"teacher": "exact", "horizon": 1, "starts": "all", "learner": "half-spaces"}
+    settings = {"teacher": "exact", "horizon": 1, "starts": "all", "learner_model": "half-spaces"}
     enough = didact.teach_within(task, loss="0.1%", **settings)
     n = len(enough.demonstrations)
     assert didact.teach_within(task, loss="0.1%", budget=n, **settings).within == enough.within
@@ -195,7 +195,7 @@ def test_with_ties_a_lesson_goes_on_until_it_keeps_to_the_bound():
     paid = [[[0, 1], [1, -1]], [[1, 2], [1, 0]], [[-1, -1], [1, 1]]]
     mdp = didact.MDP(didact.Transitions.from_rows(rows, 3, 2), paid, "1/2")
     task = didact.Task(mdp, [-2, 0])
-    lesson = didact.teach_within(task, loss="50%", learner="half-spaces", teacher="exact")
+    lesson = didact.teach_within(task, loss="50%", learner_model="half-spaces", teacher="exact")
     assert lesson.loss_status == "enumerated"
     assert lesson.within.worst <= lesson.loss_bound
 
@@ -208,7 +208,7 @@ def most_lost(bec, every, demonstrations):
 
 def test_a_lesson_keeps_to_its_bound_wherever_there_is_one():
     """Single steps of worlds full of ties, each step that there is shown, or refused rightly."""
-    n_kept, settings = 0, {"teacher": "exact", "horizon": 1, "learner": "half-spaces"}
+    n_kept, settings = 0, {"teacher": "exact", "horizon": 1, "learner_model": "half-spaces"}
     for seed in range(effort.number(45, 1500)):
         task = world(seed)
         if task.mdp.n_states > 4:
@@ -236,7 +236,7 @@ def test_as_many_states_as_features_are_taught_to_learners_that_plan():
     """Four numbers could be the actions of four states, or four weights: a policy was refused."""
     made = {"n_states": 4, "n_actions": 2, "n_features": 4, "branching": 1, "features": "dense"}
     task = didact.make("garnet", **made, seed=0)
-    lesson = didact.teach_within(task, loss="1%", learner="planner", horizon=1, starts="all")
+    lesson = didact.teach_within(task, loss="1%", learner_model="planner", horizon=1, starts="all")
     assert lesson.loss_status == "enumerated"
     assert any(witness.learner == "planner" for witness in lesson.within.witnesses)
 

@@ -40,7 +40,7 @@ def test_draws_fit_and_fill_the_cone():
 
 def test_frontiers_tell_the_mean_beside_the_worst():
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
-    found = didact.frontier(task, losses=["50%"], horizon=1, learner="half-spaces")
+    found = didact.frontier(task, losses=["50%"], horizon=1, learner_model="half-spaces")
     rough, exact = found.to_records()
     assert 0.0 <= rough["mean"] <= rough["worst"] + 1e-9
     assert exact["mean"] == pytest.approx(0.0, abs=1e-9)

@@ -119,7 +119,7 @@ def test_prefixes_in_the_order_of_loss_lose_far_less_than_in_the_teachers():
 
 def test_lessons_within_a_bound_come_in_the_order_of_loss():
     task = didact.make("random-grid", size=5, n_features=4, seed=2)
-    settings = {"horizon": 1, "loss": "0.1%", "learner": "half-spaces", "teacher": "exact"}
+    settings = {"horizon": 1, "loss": "0.1%", "learner_model": "half-spaces", "teacher": "exact"}
     lesson = didact.teach_within(task, **settings)
     assert (
         lesson.demonstrations == didact.teach_within(task, order="loss", **settings).demonstrations

@@ -149,8 +149,8 @@ def _place(chains: Sequence[Chain], starts: Floats) -> None:
 
 
 def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
-    run = SamplerRun(target, rng, sampling.lengths.n_chains, sampling.budget)
-    run_phases(run.phases(), sampling.budget, say=run.in_short)
+    run = SamplerRun(target, rng, sampling.lengths.n_chains, sampling.max_likelihoods)
+    run_phases(run.phases(), sampling.max_likelihoods, say=run.in_short)
     return _Found(run.chains, run.settings(), modes=run.shares())
 
 

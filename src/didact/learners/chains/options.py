@@ -40,7 +40,7 @@ WALK_OPTIONS = ("n_steps", "step_size", "burn_in", "thin", "proposal", "start")
 DEFAULT_STEPS = 10_000
 """Steps of each chain of a walk where none are given."""
 
-MIN_BUDGET = 1000
+MIN_LIKELIHOODS = 1000
 """Likelihood evaluations that the warmup needs at least to see anything."""
 
 MAX_BYTES = 4_000_000_000
@@ -186,7 +186,7 @@ class ChainOptions:
     """What chains are told.
 
     confidence: what values are multiplied by, from 0 (the prior) on. sampler: 'mixture' runs until
-    the chains have mixed, or `budget` likelihoods were computed; 'walk' takes a number of steps.
+    the chains have mixed, or `max_likelihoods` were computed; 'walk' takes a number of steps.
     By default a walk where one of its options is given. prior: 'l2-sphere', 'l1-sphere', 'box',
     'gaussian', or a log density on R^k; log_prior tilts a named one. The draws depend on the
     generator alone, not on `threads`. progress: True, or a function (done, total).
@@ -199,7 +199,7 @@ class ChainOptions:
 
     confidence: float = 100.0
     sampler: str | None = None
-    budget: int = 1_000_000
+    max_likelihoods: int = 1_000_000
     n_steps: int | None = None
     step_size: float | None = None
     n_chains: int = 4
@@ -232,14 +232,14 @@ class Lengths:
 class Sampling:
     """Options of chains that fit a model and each other.
 
-    sampler: 'mixture' or 'walk'. budget: likelihoods of a mixture. step: the step size, None where
+    sampler: 'mixture' or 'walk'. max_likelihoods: of a mixture. step: the step size, None where
     it is adapted. tilt: the log density that a named prior is tilted by. starts: (n_chains, k) on
     the prior's support, None where chains look for theirs.
     """
 
     confidence: float
     sampler: str
-    budget: int
+    max_likelihoods: int
     lengths: Lengths
     step: float | None
     prior: Prior
@@ -252,7 +252,7 @@ class Sampling:
         """The options for a model with k features; refuses those that do not fit."""
         confidence = as_confidence(options.confidence)
         sampler = as_sampler(options)
-        budget = whole_number(options.budget, "budget", MIN_BUDGET)
+        max_likelihoods = whole_number(options.max_likelihoods, "max_likelihoods", MIN_LIKELIHOODS)
         lengths = as_lengths(options, k)
         step = None if options.step_size is None else as_step_size(options.step_size)
         prior, tilt = as_prior(options.prior, options.log_prior)
@@ -265,13 +265,15 @@ class Sampling:
         starts = None
         if options.start is not None:
             starts = prior.placed(as_starts(options.start, lengths.n_chains, k))
-        return cls(confidence, sampler, budget, lengths, step, prior, tilt, proposal, starts)
+        return cls(
+            confidence, sampler, max_likelihoods, lengths, step, prior, tilt, proposal, starts
+        )
 
     @property
     def n_likelihoods(self) -> int:
         """How many likelihoods there will be, about."""
         walked = self.lengths.n_steps * self.lengths.n_chains
-        return walked if self.sampler == "walk" else self.budget
+        return walked if self.sampler == "walk" else self.max_likelihoods
 
     def settings(self) -> dict[str, Any]:
         """What a belief tells of them."""
@@ -279,7 +281,7 @@ class Sampling:
         if self.sampler == "mixture":
             return {
                 "sampler": "mixture",
-                "budget": self.budget,
+                "max_likelihoods": self.max_likelihoods,
                 "n_chains": self.lengths.n_chains,
                 "prior": self.prior.name,
                 "log_prior": tilted,

@@ -7,8 +7,9 @@
    gets a population that spreads over it from its maximum.
 3. A mixture is fitted to all populations and refined, or particles move by it (see `smc`).
 4. Rounds, each at least twice as long and fitted to the one before, until the stopping rule holds
-   or the budget ends. Before a round the mixture is frozen, so that given all that came before the
-   kernel of the round is fixed and leaves the posterior as it is. Only the last round is returned.
+   or `max_likelihoods` are computed. Before a round the mixture is frozen, so that given all that
+   came before the kernel of the round is fixed and leaves the posterior as it is. Only the last
+   round is returned.
 
 Stopping rule: rank-normalised split R-hat at most WORST_R_HAT and effective sample size at least
 MIN_EFFECTIVE for every weight, the log density, and what people decide by: how much the most likely
@@ -90,7 +91,7 @@ CELLS_TOLD = 10_000
 """In larger models, by pairs, modes are told apart by what lies half way between draws alone."""
 
 LONGER = 1.25
-"""The last round that the budget allows is at least so many times as long as the one before."""
+"""The last round within `max_likelihoods` is at least so many times as long as the one before."""
 
 KEPT = 1000
 """Draws kept of a chain."""
@@ -179,14 +180,14 @@ def _wrong_actions(
     return np.asarray(policy[states, actions] @ is_wrong / max(1, alive.size))
 
 
-def warning_of(mixing: Mixing, budget: int) -> str:
-    """What a reader must know when the budget ended first, and what to do."""
+def warning_of(mixing: Mixing, max_likelihoods: int) -> str:
+    """What a reader must know when the likelihoods ended first, and what to do."""
     worst = "infinite" if mixing.r_hat == math.inf else f"{mixing.r_hat:.2f}"
     return (
-        f"the budget of {budget} likelihoods ended before the chains had mixed: R-hat {worst} for "
-        f"{mixing.r_hat_of}, at most {WORST_R_HAT} is wanted, and the draws are worth "
+        f"{max_likelihoods} likelihoods were computed before the chains had mixed: R-hat "
+        f"{worst} for {mixing.r_hat_of}, at most {WORST_R_HAT} is wanted, and the draws are worth "
         f"{mixing.ess:.0f} independent ones for {mixing.ess_of}, at least {MIN_EFFECTIVE} are "
-        "wanted; give a larger budget, or a smaller confidence"
+        "wanted; give a larger max_likelihoods, or a smaller confidence"
     )
 
 
@@ -289,7 +290,7 @@ class SamplerRun:
     target: Target
     rng: np.random.Generator
     n_chains: int
-    budget: int
+    max_likelihoods: int
     chains: list[RoundChain] = field(default_factory=list)
     fit: MixtureFit | None = None
     mixing: Mixing | None = None
@@ -313,7 +314,7 @@ class SamplerRun:
             self.n_warmups += 1
             gap = float(np.ptp([warmup.best for warmup in warmups]))
             self.gap = max(self.gap, gap)
-            if gap <= DISAGREE or 4 * self.n_used > self.budget:
+            if gap <= DISAGREE or 4 * self.n_used > self.max_likelihoods:
                 break
         tops = self._tops([maximum for warmup in warmups for maximum in warmup.maxima], last)
         n = max(SPREADING, 4 * self.target.k)
@@ -345,7 +346,7 @@ class SamplerRun:
         """Why the draws cannot pass for the posterior: the stop rule, or modes without draws."""
         assert self.mixing is not None
         if not self.mixing.is_enough:
-            return warning_of(self.mixing, self.budget)
+            return warning_of(self.mixing, self.max_likelihoods)
         draws = np.concatenate([chain.samples for chain in self.chains])
         n_missed = 0 if self.high is None else self.high.n_missed(draws)
         return missed_notes(n_missed)[0] if n_missed else None
@@ -408,8 +409,8 @@ class SamplerRun:
             self.fit = fitted(points, _equal(len(points)), rng, n_components, worth=worth)
 
     def _affordable(self) -> int:
-        """Steps for each draw that a round can take within the budget."""
-        return every_within((self.budget - self.n_used) // self.n_chains)
+        """Steps for each draw that a round can take within `max_likelihoods`."""
+        return every_within((self.max_likelihoods - self.n_used) // self.n_chains)
 
     def _counted(self, runs: list[Run]) -> Iterator[Sequence[Run]]:
         """The runs as one group, if there are any; what they took is added up when all ended."""

@@ -95,27 +95,6 @@ def format_of_file(path: Path) -> str | None:
     return next((name for name, known in formats().items() if known.is_such(path)), None)
 
 
-def save_recording(
-    recording: Recording,
-    target: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    replace: bool = False,
-) -> Path:
-    """Write demonstrations, whole or not at all; the path they have then.
-
-    recording: what to write.
-    target: a path or a name. A Minari dataset goes where Minari keeps its datasets, unless the
-        target begins with '.', '/' or '~'.
-    format: by default JSON for names in .json, JSON lines for .jsonl, a table for .csv, a Minari
-        dataset for names such as lesson-v0, else a folder for imitation.
-    replace: give up what is there.
-    """
-    path, chosen = target_path(target, format)
-    chosen.write(recording, path, replace=replace)
-    return path
-
-
 def target_path(target: str | os.PathLike[str], format: str | None) -> tuple[Path, Format]:
     """Where a recording goes that is written to this target, and in which format."""
     place = shown_path(target)

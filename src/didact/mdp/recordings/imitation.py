@@ -22,7 +22,7 @@ from didact.files.json import read_json, write_bytes, write_json
 from didact.files.reading import Budget, shown_path
 from didact.inputs import shown
 from didact.mdp.demonstrations import Demonstration
-from didact.mdp.files import load_task, save_task
+from didact.mdp.files import load_task
 from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.arrow import read_lists
 from didact.mdp.recordings.recording import (
@@ -134,7 +134,7 @@ def _fill(folder: Path, recording: Recording) -> None:
             writer.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
     write_bytes(content.getvalue().to_pybytes(), folder / DATA, kind=None)
     _write_descriptions(folder, features)
-    save_task(recording.task, folder / TASK)
+    recording.task.save(folder / TASK)
     if recording.lesson is not None:
         write_json(dict(recording.lesson), folder / LESSON)
 

@@ -8,9 +8,11 @@ the episode ended (`Steps`)."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +116,27 @@ class Recording:
             demonstrations=tuple(self.demonstrations[place[n]] for n in chosen),
             episodes=chosen,
         )
+
+    def save(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        replace: bool = False,
+    ) -> Path:
+        """Write demonstrations, whole or not at all; the path they have then.
+
+        target: a path or a name. A Minari dataset goes where Minari keeps its datasets, unless the
+            target begins with '.', '/' or '~'.
+        format: by default JSON for names in .json, JSON lines for .jsonl, a table for .csv, a
+            Minari dataset for names such as lesson-v0, else a folder for imitation.
+        replace: give up what is there.
+        """
+        from didact.mdp.recordings.formats import target_path
+
+        path, chosen = target_path(target, format)
+        chosen.write(self, path, replace=replace)
+        return path
 
     def of_task(self, task: Task, number_of: Mapping[int, int] | None = None) -> Recording:
         """The same as demonstrations of a task.

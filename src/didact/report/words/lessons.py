@@ -297,7 +297,7 @@ def _open_facts(task: Task | Family, lesson: Lesson) -> Iterator[str | Listing]:
         return
     told = (f"open: {_place(task, missing)} ({missing.reason})" for missing in lesson.uncovered)
     yield Listing("", tuple(told), MAX_OPEN, "open constraint")
-    if lesson.loss is not None:
+    if lesson.witness is not None:
         error = f" (error at most {lesson.loss_error:.1g})" if lesson.is_loss_vague else ""
         yield f"a learner that fits all of it may lose {lesson.loss:.3g}{error}"
 

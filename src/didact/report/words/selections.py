@@ -188,5 +188,5 @@ def _missing(task: Task, selection: Selection) -> Iterator[str | Listing]:
     if lines:
         title = f"still missing ({len(lines)}):"
         yield Listing(title, tuple(lines), MAX_MISSING, "constraint")
-    if selection.verdict.loss is not None:
+    if selection.verdict.witness is not None:
         yield f"a learner may still lose {selection.verdict.loss:.4g}"

@@ -111,7 +111,7 @@ def _open_facts(task: Task | Family, verdict: Verdict) -> Iterator[str]:
         where = statement_words(task, *(verdict.missing or ()))
     of = f" ({verdict.n_open} of {counted(total, 'constraint')})" if verdict.n_open else ""
     yield f"open: {where}: {verdict.missing_words}{of}"
-    if verdict.loss is not None:
+    if verdict.witness is not None:
         yield f"a learner that fits the right steps may lose {verdict.loss:.3g}"
 
 

@@ -49,7 +49,7 @@ def trial(settings: FailureSettings, number: int) -> Record:
             "volumes": None if lesson.volumes is None else list(lesson.volumes),
             "teaches": lesson.is_complete,
             "witness": witness,
-            "loss": 0.0 if lesson.loss is None else lesson.loss,
+            "loss": lesson.loss,
             "open": [missing.words for missing in lesson.uncovered],
         }
     return found

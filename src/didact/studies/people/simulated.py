@@ -25,7 +25,7 @@ from didact.studies.people.conditions import members_of
 from didact.studies.people.design import Design
 
 CONFIDENCES = (2.0, 10.0, 50.0)
-BUDGET = 60_000
+MAX_LIKELIHOODS = 60_000
 DRAWS = 200
 
 
@@ -77,7 +77,7 @@ def _belief(mdp: MDP, firsts: Sequence[int], design: Design, condition: str) -> 
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return learn(mdp, shown, budget=BUDGET, seed=design.seed)
+        return learn(mdp, shown, max_likelihoods=MAX_LIKELIHOODS, seed=design.seed)
 
 
 def side_by_side(members: Sequence[Task]) -> tuple[MDP, list[int]]:

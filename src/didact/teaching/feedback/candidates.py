@@ -26,7 +26,7 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, Member, member_with
 from didact.bec.linear import Row
-from didact.mdp import Comparison, Demonstration, Preference, Ranking
+from didact.mdp import Comparison, Demonstration, Preference, RankedTrajectories
 from didact.mdp.items import Item
 from didact.planning.ends import only_successor
 from didact.teaching.covers.problem import Elements, Problem
@@ -75,10 +75,12 @@ def offered_items(
                 pair = Preference(ways.better, ways.other, kind == "corrections", member)
                 yield Offered(pair, mask, costs[kind])
         if "rankings" in kinds:
-            yield Offered(Ranking(ways.ways, member), mask, costs["rankings"])
+            yield Offered(RankedTrajectories(ways.ways, member), mask, costs["rankings"])
     if "rankings" in kinds:
         for ways, mask in _ties_first(bec, ties):
-            yield Offered(Ranking(ways.ways, ways.member.number), mask, costs["rankings"])
+            yield Offered(
+                RankedTrajectories(ways.ways, ways.member.number), mask, costs["rankings"]
+            )
 
 
 def _comparisons(

@@ -266,7 +266,7 @@ class ItemJudgement(NamedTuple):
 
     open_rows: tuple[int, ...]
     witness: tuple[Fraction, ...] | None
-    loss: float | None
+    loss: float
     wrong: tuple[WrongItem, ...]
     hardest: Fraction | None
 
@@ -289,7 +289,7 @@ def judge_items(
         if found is not None:
             open_rows.append(row)
             witness = witness or found
-    loss = None if witness is None else worst_loss(bec, witness)
+    loss = 0.0 if witness is None else worst_loss(bec, witness)
     strict = [m for m in (*margins, hardest_step(bec.members, right)) if m]
     hardest = None if not strict else Fraction(min(strict))
     return ItemJudgement(tuple(open_rows), witness, loss, wrong, hardest)

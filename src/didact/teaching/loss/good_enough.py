@@ -91,7 +91,7 @@ class Goal(NamedTuple):
     shared: SharedFindings
 
     @property
-    def learner(self) -> str:
+    def learner_model(self) -> str:
         """Whose loss: 'half-spaces', 'planner' or 'both'."""
         return "both" if self.learners == LEARNERS else self.learners[0]
 
@@ -100,11 +100,13 @@ class Goal(NamedTuple):
         return self.amount * (space.spread if self.is_share else 1.0)
 
 
-def as_goal(loss: Any, learner: str, teacher: str, shared: SharedFindings | None = None) -> Goal:
+def as_goal(
+    loss: Any, learner_model: str, teacher: str, shared: SharedFindings | None = None
+) -> Goal:
     """The goal that was asked for, checked; shared: what other bounds met of its candidates."""
     if teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
-    chosen = choice(learner, "learner", ("both", *LEARNERS))
+    chosen = choice(learner_model, "learner_model", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
     amount, is_share = read_loss(loss)
     return Goal(loss, amount, is_share, learners, teacher == "scot", shared or SharedFindings())
