@@ -19,8 +19,8 @@ CASES = [(9, 8), (30, 8), (30, 50), (30, 100), (100, 8), (100, 50), (100, 100)]
 """Sides of the grid, and features."""
 
 SIDES = [9, 18, 36, 75, 150, 300]
-MOST_LINEAR_PROGRAMS = 200
-MOST_SECONDS = 60.0
+MAX_LINEAR_PROGRAMS = 200
+MAX_SECONDS = 60.0
 LONG, SHORT = 0.3, 0.01
 """Seconds for which something is repeated, the best time to be taken."""
 
@@ -60,7 +60,7 @@ def linear_programs(world: World) -> tuple[float, str]:
     """
     rng = np.random.default_rng(0)
     n = len(world.distinct)
-    positions = rng.permutation(n)[:MOST_LINEAR_PROGRAMS]
+    positions = rng.permutation(n)[:MAX_LINEAR_PROGRAMS]
     is_facet = np.isin(np.arange(n), list(world.facets))
     spent, runs = 0.0, 0
     for position in positions.tolist():
@@ -68,7 +68,7 @@ def linear_programs(world: World) -> tuple[float, str]:
         left[position] = False
         work = partial(is_redundant, world.distinct[left], world.distinct[position])
         spent, runs = spent + best_time(work, at_least=SHORT, first=True), runs + 1
-        if spent > MOST_SECONDS:
+        if spent > MAX_SECONDS:
             break
     how = "all" if runs == n else f"{runs} of them timed"
     return spent * n / runs, how

@@ -12,7 +12,7 @@ from tests.effort import number
 
 FINE = 2_000
 """So many equal nodes at least are what the posterior rests on."""
-MOST_SPLIT = 20_000
+MAX_SPLIT = 20_000
 """Cells that are split at once, the likeliest."""
 STRATA = (8, number(60_000, 200_000))
 """Equal parts of the prior along equal weights, one node in each: so many, and nodes in all."""
@@ -112,7 +112,7 @@ class Quadrature:
             if 1.0 / (shares**2).sum() > FINE:
                 return cls(placed(prior, k, cube), shares)
             split = np.zeros(len(cube), dtype=bool)
-            split[np.argsort(-logs, kind="stable")[:MOST_SPLIT]] = True
+            split[np.argsort(-logs, kind="stable")[:MAX_SPLIT]] = True
             shifts = _grid(
                 *[np.array([-1.0, 0.0, 1.0]) / 3 if side else np.zeros(1) for side in sides[0]]
             )

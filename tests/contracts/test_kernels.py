@@ -15,7 +15,7 @@ import pytest
 import didact
 from didact.numerics.compiled import Kernel
 
-MOST_PARAMETERS = 6
+MAX_PARAMETERS = 6
 WITH_EXTRAS = ("plots", "studio", "widgets")
 """Rooms without kernels that cannot be imported everywhere."""
 
@@ -51,7 +51,7 @@ def test_kernels_are_found():
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_have_few_parameters(name):
-    assert KERNELS[name].plain.__code__.co_argcount <= MOST_PARAMETERS
+    assert KERNELS[name].plain.__code__.co_argcount <= MAX_PARAMETERS
 
 
 @pytest.mark.parametrize("name", KERNELS)

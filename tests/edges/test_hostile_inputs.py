@@ -9,7 +9,7 @@ import pytest
 
 from tests.command_line import in_own_process, refused
 
-MOST_MEMORY = 2**30
+MAX_MEMORY = 2**30
 LONG = "x" * 300
 
 
@@ -21,7 +21,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 try:
     main()
 finally:
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < {MOST_MEMORY}
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < {MAX_MEMORY}
 """
 
 

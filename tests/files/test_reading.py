@@ -66,7 +66,7 @@ def test_devices_are_refused(read, device):
 @READERS
 @pytest.mark.parametrize("line", [b"[[0, 0]]\n", b"["])
 def test_an_endless_pipe_is_read_up_to_its_limit(monkeypatch, piped, read, line):
-    monkeypatch.setattr(reading, "MOST_PIPED", 100_000)
+    monkeypatch.setattr(reading, "MAX_PIPED", 100_000)
     with pytest.raises(InvalidFile, match="must have at most 100000 bytes; it has more"):
         read(piped(line * 1000, endless=True))
 

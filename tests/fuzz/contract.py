@@ -27,9 +27,9 @@ Edit = Callable[[random.Random, Files], Files]
 
 PATIENCE = 300
 """Seconds after which a reader counts as stuck, on a busy machine too."""
-MOST_SECONDS = 20
+MAX_SECONDS = 20
 """Of the processor, for one input."""
-MOST_MEMORY = 300 * 2**20
+MAX_MEMORY = 300 * 2**20
 """Bytes that the process may grow by; every input is small."""
 LONGEST_LINE = 700
 BY_COMMAND = 16
@@ -103,12 +103,12 @@ def keeps_contract(name: str, target: Target, n_inputs: int, folder: Path) -> Co
 def _outcome(target: Target, files: Files, folder: Path, number: int) -> str:
     """'read', 'refused', or what broke the contract."""
     signal.alarm(PATIENCE)
-    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     place = _written(files, folder)
     outcome = _read(target, place)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    if grown > MOST_MEMORY:
+    if grown > MAX_MEMORY:
         return f"took {grown / 2**20:.0f} MiB"
     if outcome in ("read", "refused"):
         if changed := _changes(files, place, target.changes):

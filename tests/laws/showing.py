@@ -61,7 +61,7 @@ def pairs_within(drawn: Drawn, oracle: Oracle, starts: Iterable[int], horizon: i
     return found
 
 
-MOST_WALKS = 500
+MAX_WALKS = 500
 """Of more walks the sets that they show are not followed."""
 
 
@@ -75,7 +75,7 @@ def episodes(drawn: Drawn, oracle: Oracle, start: int, horizon: int) -> set[froz
                 wider = shown | {(s, a)}
                 following |= {(t, wider) for t in drawn.moves[s][a]}
         seen |= following
-        if len(seen) > MOST_WALKS:
+        if len(seen) > MAX_WALKS:
             return None
         if following <= frontier:
             break

@@ -26,7 +26,7 @@ from tests.effort import try_each
 from tests.laws.test_bec import Drawn, Oracle, canonical, draw_once, inner, is_in_cone, whole
 
 N_QUICK, N_CHUNKS, CHUNK = 15, 18, 50
-MOST_ROWS = 9
+MAX_ROWS = 9
 """Cones of more rows take the oracle too long."""
 
 Row = tuple[int, ...]
@@ -41,7 +41,7 @@ def draw(number: int) -> tuple[Drawn, Oracle, random.Random]:
         drawn = draw_once(rng, tied)
         oracle = Oracle(drawn)
         by_chance = any(len(row) > 1 for state in drawn.moves for row in state)
-        fits = 0 < len(oracle.distinct_rows()) <= MOST_ROWS and by_chance == bool(number % 2)
+        fits = 0 < len(oracle.distinct_rows()) <= MAX_ROWS and by_chance == bool(number % 2)
         if fits and (oracle.has_equality() or not tied):
             return drawn, oracle, rng
 

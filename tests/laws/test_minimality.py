@@ -18,7 +18,7 @@ from tests.laws.showing import Implied, elements_of, pairs_within
 from tests.laws.test_bec import Drawn, Oracle, canonical, draw_once, is_in_cone
 
 N_QUICK, N_CHUNKS, CHUNK = 15, 8, 50
-MOST_CANDIDATES, MOST_ROWS = 8, 8
+MAX_CANDIDATES, MAX_ROWS = 8, 8
 
 
 def by_length(demonstration: Demonstration) -> Fraction:
@@ -32,7 +32,7 @@ def draw(number: int) -> tuple[Drawn, Oracle, random.Random]:
         drawn = draw_once(rng, tied=number % 3 == 0)
         oracle = Oracle(drawn)
         has_ties = oracle.has_equality() or number % 3 > 0
-        if has_ties and 0 < len(oracle.distinct_rows()) <= MOST_ROWS:
+        if has_ties and 0 < len(oracle.distinct_rows()) <= MAX_ROWS:
             return drawn, oracle, rng
 
 
@@ -97,7 +97,7 @@ def check_one(number: int) -> dict[str, bool]:
         if any(drawn.terminal) and horizon >= oracle.n:
             horizon = 1  # ways that never end would be cut short
         candidates = walks(drawn, oracle, horizon)
-        if len(candidates) <= MOST_CANDIDATES:
+        if len(candidates) <= MAX_CANDIDATES:
             break
         number += 999_999
     task, implied = drawn.task(), Implied(oracle)
@@ -128,7 +128,7 @@ def check_one(number: int) -> dict[str, bool]:
             each = [costs_of(shown, table)[name] for shown in candidates_cut]
         else:
             candidates_cut = candidates
-        if wanted is not None and len(candidates_cut) <= MOST_CANDIDATES:
+        if wanted is not None and len(candidates_cut) <= MAX_CANDIDATES:
             fewest = cheapest(implied, candidates_cut, each)
             assert short.cost == short.lower_bound == fewest, (number, name)
     return {
@@ -173,7 +173,7 @@ def check_reasons(number: int) -> dict[str, bool]:
     while True:
         drawn = draw_once(rng, tied=number % 4 == 0)
         oracle = Oracle(drawn)
-        if 0 < len(oracle.distinct_rows()) <= MOST_ROWS and not has_idle_states(drawn):
+        if 0 < len(oracle.distinct_rows()) <= MAX_ROWS and not has_idle_states(drawn):
             break
     choices = sorted({s for s, _, _ in oracle.rows})
     starts = rng.sample(choices, rng.randint(1, min(2, len(choices))))

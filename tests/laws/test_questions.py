@@ -23,14 +23,14 @@ from tests.oracles import Plain, optimal_sets, policy_sums, reward_payments
 WEIGHTS = [Fraction(n, d) for n in range(-4, 5) for d in (1, 2, 4)]
 """Fractions that floats hold exactly."""
 
-MOST_STATES = 3
+MAX_STATES = 3
 
 
 def draw(number: int) -> tuple[Drawn, random.Random]:
     rng = random.Random(f"questions {number}")
     while True:
         drawn = draw_once(rng, tied=False)
-        if len(drawn.moves) <= MOST_STATES:
+        if len(drawn.moves) <= MAX_STATES:
             return drawn, rng
 
 

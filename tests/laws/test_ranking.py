@@ -18,7 +18,7 @@ from tests.laws.test_bec import Drawn, Oracle, draw_once, is_in_cone
 from tests.oracles import Plain, optimal_sets, policy_sums, pure_policies, reward_payments
 
 N_QUICK, N_CHUNKS, CHUNK = 12, 6, 100
-MOST_STATES, MOST_ROWS, MOST_EPISODES = 5, 7, 8
+MAX_STATES, MAX_ROWS, MAX_EPISODES = 5, 7, 8
 
 
 def draw(number: int) -> tuple[Drawn, Oracle]:
@@ -27,7 +27,7 @@ def draw(number: int) -> tuple[Drawn, Oracle]:
     while True:
         drawn = draw_once(rng, tied=number % 4 == 0)
         oracle = Oracle(drawn)
-        fits = len(drawn.moves) <= MOST_STATES and len(oracle.distinct_rows()) <= MOST_ROWS
+        fits = len(drawn.moves) <= MAX_STATES and len(oracle.distinct_rows()) <= MAX_ROWS
         if drawn.scope == "reachable" and fits:
             return drawn, oracle
 
@@ -104,7 +104,7 @@ def check_episodes(drawn: Drawn, oracle: Oracle, task, row: didact.Difficulty, e
     if None in found:
         return
     sets = [e for e in frozenset().union(*found) if implied.rows(e)]
-    if len(sets) <= MOST_EPISODES:
+    if len(sets) <= MAX_EPISODES:
         smallest = fewest(sets, implied)
         assert row.fewest_demonstrations <= smallest <= row.n_demonstrations
         if all(len(moves) <= 1 for state in drawn.moves for moves in state):

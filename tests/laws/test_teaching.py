@@ -24,7 +24,7 @@ from tests.effort import chunks, number, try_each
 from tests.laws.test_bec import Drawn, Oracle, draw, inner, is_in_cone
 
 N_QUICK_CHUNKS, N_CHUNKS, CHUNK = 1, 24, 125
-MOST_TRIED = 10
+MAX_TRIED = 10
 """Candidates up to which all their sets are tried."""
 
 
@@ -168,7 +168,7 @@ def assert_sizes(problem: Problem, greedy: Lesson, exact: Lesson) -> bool:
         assert not is_bounded or greedy.lower_bound <= exact.cost
         is_certified = "fewest" in (exact.proof or {})
         assert exact.is_fewest == (is_certified and exact.lower_bound == exact.cost)
-    if len(problem.candidates) > MOST_TRIED:
+    if len(problem.candidates) > MAX_TRIED:
         return False
     smallest = smallest_cost(problem)
     if is_sampled:

@@ -516,7 +516,7 @@ def test_pickles_are_never_read(tmp_path):
 def test_sizes_are_compared_before_memory_is_taken(tmp_path, monkeypatch):
     path = tmp_path / "belief.npz"
     told_belief().save(path)
-    monkeypatch.setattr(archives, "MOST_BYTES", 1000)
+    monkeypatch.setattr(archives, "MAX_BYTES", 1000)
     refused(path, "must hold at most 1000 bytes")
 
 
@@ -571,7 +571,7 @@ def test_pipes_are_refused_at_once(tmp_path):
 def test_a_zip_bomb_is_refused_by_its_size(tmp_path, monkeypatch):
     path = tmp_path / "belief.npz"
     told_belief().save(path)
-    monkeypatch.setattr(archives, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(archives, "MAX_BYTES", 10_000_000)
     with_member(path, "samples.npy", bytes(20_000_000), zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 100_000
     refused(path, "must hold at most")

@@ -361,7 +361,7 @@ def test_a_file_beyond_the_limit_is_not_read(
 ) -> None:
     path = tmp_path / "task.json"
     with open(path, "wb") as file:
-        file.truncate(reading.MOST_BYTES + 1)
+        file.truncate(reading.MAX_BYTES + 1)
     tracemalloc.start()
     try:
         with pytest.raises(InvalidFile, match="must have at most 400000000 bytes"):
@@ -370,9 +370,9 @@ def test_a_file_beyond_the_limit_is_not_read(
     finally:
         tracemalloc.stop()
     path.write_text(text_of(TWO_CELLS))
-    monkeypatch.setattr(reading, "MOST_BYTES", path.stat().st_size)
+    monkeypatch.setattr(reading, "MAX_BYTES", path.stat().st_size)
     load_task(path)
-    monkeypatch.setattr(reading, "MOST_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(reading, "MAX_BYTES", path.stat().st_size - 1)
     with pytest.raises(InvalidFile, match="must have at most"):
         load_task(path)
 
@@ -387,7 +387,7 @@ def test_a_pipe_can_be_read_and_is_limited_too(
         pipe.write_text(text_of(TWO_CELLS))
 
     for limit, loads in ((10_000, True), (100, False)):
-        monkeypatch.setattr(reading, "MOST_BYTES", limit)
+        monkeypatch.setattr(reading, "MAX_BYTES", limit)
         writer = threading.Thread(target=write)
         writer.start()
         if loads:

@@ -124,7 +124,7 @@ def most_failures(monkeypatch, request):
     """How often a trial is tried: each death takes a second. Three deaths are counted below."""
     most = effort.number(request.param, 3)
     for module in (running, store):
-        monkeypatch.setattr(module, "MOST_FAILURES", most)
+        monkeypatch.setattr(module, "MAX_FAILURES", most)
     return most
 
 
@@ -445,7 +445,7 @@ def test_a_cluster_finds_a_trial_that_kills_its_worker(tmp_path, cluster, monkey
     # Each death takes two seconds, and local ones are counted above. One failure is not enough: if
     # a worker dies right after a trial, Dask may take its answer for an error, and it runs again.
     for module in (running, store):
-        monkeypatch.setattr(module, "MOST_FAILURES", 2)
+        monkeypatch.setattr(module, "MAX_FAILURES", 2)
     changes = {"trials": 5, "deadly": (1,)}
     ways = {"there": {"cluster": cluster.scheduler_address}, "here": {"jobs": 1}}
     for name, how in ways.items():

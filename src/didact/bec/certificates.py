@@ -277,10 +277,10 @@ class Pruning:
         Rays inside before the facets span the space wait until they do.
         """
         for ray in range(len(self.pending)):
-            self.settle(ray, wait=True)
+            self.decide_ray(ray, wait=True)
             self.tell()
         for ray in np.flatnonzero(self.pending).tolist():
-            self.settle(ray, wait=False)
+            self.decide_ray(ray, wait=False)
             self.tell()
         self.facets.sort()
         for facet in self.facets:
@@ -293,7 +293,7 @@ class Pruning:
             n_rays = len(self.pending)
             self.progress(n_rays - int(np.count_nonzero(self.pending)), n_rays)
 
-    def settle(self, ray: int, *, wait: bool) -> None:
+    def decide_ray(self, ray: int, *, wait: bool) -> None:
         """Certify a ray, or find facets until it is one or can be; where it may wait, perhaps."""
         while self.pending[ray]:
             known = self.floats[self.facets]

@@ -35,7 +35,7 @@ Relation = Literal["at least", "at most", "exactly"]
 LARGEST_RATIO = 1000
 """Amounts are scaled to make the smallest 1, or the largest 1 when they lie further apart."""
 
-MOST_TERMS = 5
+MAX_TERMS = 5
 """Features that a side of a sentence names; the others are counted."""
 
 SIGNIFICANT_DIGITS = 3
@@ -258,12 +258,12 @@ def _side(terms: tuple[Term, ...], kind: Kind) -> str:
     if _is_single(terms):
         return f"one {_UNITS[kind]} {terms[0].name}"
     link = _UNITS[kind].rsplit(" ", 1)[1]
-    parts = [f"{_amount_text(term.amount)} {link} {term.name}" for term in terms[:MOST_TERMS]]
+    parts = [f"{_amount_text(term.amount)} {link} {term.name}" for term in terms[:MAX_TERMS]]
     amount = _amount_text(terms[0].amount)
     unit = _UNITS[kind] if amount == "1" else _UNITS_PLURAL[kind]
     parts[0] = f"{amount} {unit} {terms[0].name}"
-    if len(terms) > MOST_TERMS:
-        parts.append(f"{len(terms) - MOST_TERMS} more")
+    if len(terms) > MAX_TERMS:
+        parts.append(f"{len(terms) - MAX_TERMS} more")
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 

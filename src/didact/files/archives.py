@@ -80,7 +80,7 @@ def read_entry(file: IO[bytes], n_bytes: int, kinds: str) -> NDArray[Any]:
 
 
 HEADER = "header"
-MOST_BYTES = 2_000_000_000
+MAX_BYTES = 2_000_000_000
 """Of all arrays together."""
 
 
@@ -115,8 +115,8 @@ class Archive:
         if sorted(entry.filename for entry in entries) != expected:
             raise InvalidFile(f"must hold the arrays of a {self._format} file; it holds others")
         n_bytes = sum(entry.file_size for entry in entries)
-        if n_bytes > MOST_BYTES:
-            raise InvalidFile(f"must hold at most {MOST_BYTES} bytes; it says it holds {n_bytes}")
+        if n_bytes > MAX_BYTES:
+            raise InvalidFile(f"must hold at most {MAX_BYTES} bytes; it says it holds {n_bytes}")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise InvalidFile("must hold its arrays as they are; some are compressed. Unpack them")
 

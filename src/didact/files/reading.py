@@ -17,17 +17,18 @@ from didact.inputs import shown
 
 Name = str | os.PathLike[str]
 
-MOST_BYTES = 400_000_000
+MAX_BYTES = 400_000_000
 """A text that is taken at once, and a line of one, has at most so many bytes."""
-MOST_BYTES_OF_LINES = 1_000_000_000
+MAX_BYTES_OF_LINES = 1_000_000_000
 """A text that is taken line by line."""
-MOST_PIPED = 10_000_000
+MAX_PIPED = 10_000_000
 """What comes through a pipe, whose size nobody knows before its end."""
 PATIENCE = 10
 """Seconds until somebody must have begun to write to a pipe."""
 LONGEST_PATH = 300
 """How many signs of a path are shown."""
-AT_ONCE = 2**20
+CHUNK_BYTES = 2**20
+"""Bytes that are read at a time, so that a file without an end is noticed."""
 
 
 ALWAYS_ALLOWED, ENTRIES_PER_BYTE = 2_000_000, 8
@@ -118,15 +119,15 @@ def _require_readable(file: BinaryIO, place: str, pipes: bool) -> None:
 def read_text(path: Name) -> str:
     """The text of a file or pipe in UTF-8, if it is no longer than it may be."""
     with open_file(path, pipes=True) as file:
-        return _decoded(_whole(file, path, _limit(file, path, MOST_BYTES)), path)
+        return _decoded(_whole(file, path, _limit(file, path, MAX_BYTES)), path)
 
 
 def read_lines(path: Name) -> Iterator[str]:
     """The lines of such a text one after the other; the whole may be longer."""
     with open_file(path, pipes=True) as file:
-        limit = _limit(file, path, MOST_BYTES_OF_LINES)
+        limit = _limit(file, path, MAX_BYTES_OF_LINES)
         lines: IO[bytes] = file if _is_regular(file) else io.BytesIO(_whole(file, path, limit))
-        left, longest = limit, min(limit, MOST_BYTES)
+        left, longest = limit, min(limit, MAX_BYTES)
         while line := _next_line(lines, path, longest):
             left -= len(line)
             if left < 0 or len(line) > longest:
@@ -137,7 +138,7 @@ def read_lines(path: Name) -> Iterator[str]:
 def _next_line(lines: IO[bytes], path: Name, longest: int) -> bytearray:
     """The next line with its end; of a longer one enough to see that."""
     line = bytearray()
-    while len(line) <= longest and (part := _taken(lines.readline, AT_ONCE, path)):
+    while len(line) <= longest and (part := _taken(lines.readline, CHUNK_BYTES, path)):
         line += part
         if part.endswith(b"\n"):
             break
@@ -146,7 +147,7 @@ def _next_line(lines: IO[bytes], path: Name, longest: int) -> bytearray:
 
 def _whole(file: BinaryIO, path: Name, limit: int) -> bytearray:
     content = bytearray()
-    while len(content) <= limit and (part := _taken(file.read, AT_ONCE, path)):
+    while len(content) <= limit and (part := _taken(file.read, CHUNK_BYTES, path)):
         content += part
     if len(content) > limit:
         raise _too_long(path, limit)
@@ -159,7 +160,7 @@ def _is_regular(file: BinaryIO) -> bool:
 
 def _limit(file: BinaryIO, path: Name, most: int) -> int:
     """How many bytes are read; a file that has more is refused before any are."""
-    limit = most if _is_regular(file) else min(most, MOST_PIPED)
+    limit = most if _is_regular(file) else min(most, MAX_PIPED)
     if os.fstat(file.fileno()).st_size > limit:
         raise _too_long(path, limit)
     return limit

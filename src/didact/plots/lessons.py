@@ -19,7 +19,7 @@ from didact.teaching import Lesson, Selection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 """Actions beyond so many are not named below a picture of steps."""
 
 
@@ -109,7 +109,7 @@ def steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: 
     drawn.set_xlabel("step")
     drawn.set_ylabel("demonstration")
     without_box(drawn)
-    if handles and len(handles) <= MOST_NAMED:
+    if handles and len(handles) <= MAX_NAMED:
         drawn.legend(
             handles=handles,
             fontsize=SMALL,
@@ -150,7 +150,7 @@ def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) ->
     return drawn
 
 
-MOST_MEMBERS = 36
+MAX_MEMBERS = 36
 INCHES, GAP = 2.2, 0.06
 
 
@@ -167,7 +167,7 @@ def family(
     if task is None and found.bec is None:
         raise InvalidParameter("a lesson from a file does not hold its family; give it as task=")
     members = found.bec.family if task is None else as_family(task, "task")
-    used = sorted({d.member or 0 for d in found.demonstrations})[:MOST_MEMBERS]
+    used = sorted({d.member or 0 for d in found.demonstrations})[:MAX_MEMBERS]
     columns = max(1, math.ceil(math.sqrt(len(used))))
     rows = max(1, math.ceil(len(used) / columns))
     drawn = axes_of(ax, INCHES * columns, INCHES * rows + 0.5)

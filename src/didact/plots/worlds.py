@@ -40,9 +40,9 @@ PALE = (
 WALL, PLAIN, WRONG = "#3b3b3b", "#ffffff", "#a33b00"
 LETTERS_UP_TO = 30
 """No letters in the cells of pictures that are wider than this."""
-MOST_CELLS = 2_500
+MAX_CELLS = 2_500
 """More cells are drawn as an image, also in a vector file."""
-MOST_NAMES = 24
+MAX_NAMES = 24
 """No legend of more features than this."""
 REACH, ASIDE, CORNER = 0.40, 0.09, 0.44
 """From the middle of a cell: how far arrows go, how far aside others lie, where texts stand."""
@@ -104,7 +104,7 @@ class Grid:
             if feature is not None and max(self.cells.shape) <= LETTERS_UP_TO:
                 self._write(column - CORNER, row - CORNER, letters[feature], INK, ha="left")
         n_rows, n_columns = self.cells.shape
-        is_large = self.cells.size > MOST_CELLS
+        is_large = self.cells.size > MAX_CELLS
         self.ax.pcolormesh(
             np.arange(n_columns + 1) - 0.5,
             np.arange(n_rows + 1) - 0.5,
@@ -200,7 +200,7 @@ class Grid:
         from matplotlib.patches import Patch
 
         mdp = self.task.mdp
-        if mdp.n_features > MOST_NAMES or mdp.has_action_features:
+        if mdp.n_features > MAX_NAMES or mdp.has_action_features:
             return []
         letters = feature_letters(mdp)
         names = [mdp.feature_name(i) for i in range(mdp.n_features)]

@@ -46,7 +46,7 @@ from didact.report.words.tasks import (
 from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
 from didact.teaching.rank import DifficultyRanking
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 """Rows of a table; the others are counted."""
 COUNTED = ("demonstration", "step")
 """Columns that people count from 1, and records from 0."""
@@ -61,7 +61,7 @@ def result_fragment(
     """A title, sentences, and records as a table of the named columns."""
     rows = [
         [_written(record[name] + 1 if name in COUNTED else record[name]) for name in columns]
-        for record in records[:MOST_ROWS]
+        for record in records[:MAX_ROWS]
     ]
     return render(
         "result.html.jinja",
@@ -69,7 +69,7 @@ def result_fragment(
         lines=list(lines),
         heads=[name.replace("_", " ") for name in columns],
         rows=rows,
-        n_more=max(len(records) - MOST_ROWS, 0),
+        n_more=max(len(records) - MAX_ROWS, 0),
     )
 
 

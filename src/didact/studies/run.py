@@ -23,7 +23,7 @@ from typing import Any
 from didact.errors import DidactError
 from didact.inputs import FAILURES, flag, reason_of
 from didact.studies.registry import find_study
-from didact.studies.store import MOST_FAILURES, RunInfo, Store
+from didact.studies.store import MAX_FAILURES, RunInfo, Store
 from didact.studies.study import Record, Study, with_changes
 from didact.studies.summary import Summary
 from didact.studies.workers import Attempt, ClusterLost, Workers, workers_of
@@ -290,7 +290,7 @@ class _Run:
     def fail(self, number: int, reason: str, details: str, queue: deque[int]) -> None:
         """Count a failure; the trial waits in the queue for another attempt, unless it was one
         too many."""
-        if self.store.add_failure(number, reason, details) < MOST_FAILURES:
+        if self.store.add_failure(number, reason, details) < MAX_FAILURES:
             queue.append(number)
         else:
             self.n_failed += 1

@@ -136,7 +136,7 @@ def _length_of_time(value: Any, place: str) -> None:
 
 
 STORE_FORMAT = "didact.study/1"
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """A trial that fails so often is left out and reported."""
 
 
@@ -267,7 +267,7 @@ class Store:
 
     def quarantined(self) -> dict[int, str]:
         """Trials that failed too often, and the last reason."""
-        return {n: why[-1] for n, why in self.failures().items() if len(why) >= MOST_FAILURES}
+        return {n: why[-1] for n, why in self.failures().items() if len(why) >= MAX_FAILURES}
 
     def forgive(self) -> None:
         """Forget all failures, so that quarantined trials are tried again."""

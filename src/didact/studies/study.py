@@ -18,7 +18,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import is_whole, shown
 
 _NOT_GIVEN = object()
-MOST_TRIALS, LARGEST_SEED = 1_000_000, 2**63 - 1
+MAX_TRIALS, LARGEST_SEED = 1_000_000, 2**63 - 1
 Plain = bool | int | float | str
 """What a setting may hold, alone or in a tuple."""
 
@@ -38,7 +38,7 @@ def require_settings(settings: Any) -> None:
     """Refuse what is no dataclass of plain values with `trials` and `seed`."""
     if not is_dataclass(settings) or isinstance(settings, type):
         raise InvalidParameter(f"settings must be an instance of a dataclass; it is {settings!r}")
-    for name, least, most in (("trials", 1, MOST_TRIALS), ("seed", 0, LARGEST_SEED)):
+    for name, least, most in (("trials", 1, MAX_TRIALS), ("seed", 0, LARGEST_SEED)):
         value: Any = getattr(settings, name, None)
         if not is_whole(value) or not least <= value <= most:
             raise InvalidParameter(

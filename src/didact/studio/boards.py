@@ -27,9 +27,9 @@ from didact.report.page.world import picture_key
 from didact.studio.worlds import opened
 
 CELL = re.compile(r"row \d{1,3}, column \d{1,3}(?:[;,] )?")
-MOST_PARTS = 3
+MAX_PARTS = 3
 """Things that can be chosen by themselves."""
-MOST_CELLS = 40
+MAX_CELLS = 40
 """Rows and columns of a board."""
 Situation = tuple[str, ...]
 
@@ -51,7 +51,7 @@ def viewed(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
     state = None if at is None else whole_number(at, "at", 0, task.mdp.n_states - 1)
     hidden = neutral_world(task)
     told: dict[str, Any] = {"members": names, "legend": hidden.legend, "rules": hidden.rules}
-    if hidden.scene is None or max(hidden.scene.rows, hidden.scene.columns) > MOST_CELLS:
+    if hidden.scene is None or max(hidden.scene.rows, hidden.scene.columns) > MAX_CELLS:
         return {**told, "rows": 0, "columns": 0, "parts": [], "states": [], "picture": None}
     situations = _situations(task)
     state = _first(task) if state is None else state
@@ -95,7 +95,7 @@ def _situations(task: Task) -> list[Situation]:
     rest = [CELL.sub("", name.removesuffix(ENDED), count=1) for name in task.mdp.state_names]
     parts = [tuple(filter(None, text.split("; "))) for text in rest]
     n = len(parts[0])
-    if n <= MOST_PARTS and all(len(each) == n for each in parts):
+    if n <= MAX_PARTS and all(len(each) == n for each in parts):
         return parts
     return [(text,) for text in rest]
 
@@ -131,7 +131,7 @@ def _best(task: Task, plan: Plan, states: Sequence[int]) -> dict[str, list[str]]
 def situation_picture(task: Task, plan: Plan, state: int) -> str | None:
     """What a plan does in the situation of a state; None where there is nothing to draw it by."""
     scene = scene_of(task, plan)
-    if scene is None or max(scene.rows, scene.columns) > MOST_CELLS:
+    if scene is None or max(scene.rows, scene.columns) > MAX_CELLS:
         return None
     situations = _situations(task)
     alike = [s for s, each in enumerate(situations) if each == situations[state]]

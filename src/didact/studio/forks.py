@@ -20,7 +20,7 @@ STAGE = b"3"
 """Begins what a worker says before its reply: the stage that the work is at, in words."""
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
-AT_ONCE = 0.0
+NO_WAIT = 0.0
 """No wait for a question before a worker loads what lessons need."""
 
 
@@ -37,7 +37,7 @@ def warm_up() -> None:
 class Worker:
     """A worker process and the connection to it.
 
-    loads: seconds without a question after which it loads what lessons need; AT_ONCE before it is
+    loads: seconds without a question after which it loads what lessons need; NO_WAIT before it is
     ready, None when a lesson is asked for.
     """
 

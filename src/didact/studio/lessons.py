@@ -166,9 +166,9 @@ def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-MOST_SHOWN, MOST_STEPS = 60, 2_000
+MAX_SHOWN, MAX_STEPS = 60, 2_000
 """Demonstrations that a page may send, and their steps in all."""
-MOST_NORMALS = 400
+MAX_NORMALS = 400
 """Half-spaces of three weights that are drawn on a sphere."""
 
 
@@ -181,14 +181,14 @@ def as_task(subject: Task | Family) -> Task:
 
 def read_demonstrations(given: Any, task: Task) -> list[Demonstration]:
     """Demonstrations as lists of [state, action], each a state and an action of the task."""
-    if not isinstance(given, list) or len(given) > MOST_SHOWN:
+    if not isinstance(given, list) or len(given) > MAX_SHOWN:
         raise InvalidParameter(
-            f"demonstrations must be a list of at most {MOST_SHOWN}; it is {shown(given)}"
+            f"demonstrations must be a list of at most {MAX_SHOWN}; it is {shown(given)}"
         )
     steps = sum(len(each) for each in given if isinstance(each, list))
-    if steps > MOST_STEPS or not all(isinstance(each, list) and each for each in given):
+    if steps > MAX_STEPS or not all(isinstance(each, list) and each for each in given):
         raise InvalidParameter(
-            f"demonstrations must be lists of [state, action], {MOST_STEPS} in all; it is "
+            f"demonstrations must be lists of [state, action], {MAX_STEPS} in all; it is "
             f"{shown(given)}"
         )
     return [Demonstration([_pair(pair, task) for pair in each]) for each in given]
@@ -272,7 +272,7 @@ def _cone(
         "unit": chosen.unit,
         "bounds": bounds,
         "picture": picture,
-        "normals": rows.normals[stated][:MOST_NORMALS].tolist() if k == 3 else None,
+        "normals": rows.normals[stated][:MAX_NORMALS].tolist() if k == 3 else None,
     }
 
 

@@ -32,7 +32,7 @@ from didact.studio.lessons import as_task, class_for, lesson_for, read_demonstra
 STRATEGIES = ("max-var", "max-infogain", "max-entropy", "random")
 MAX_LIKELIHOODS = 60_000
 """Likelihoods that a learner may compute for an answer."""
-MOST_ASKED = 40
+MAX_ASKED = 40
 
 
 def quiz(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def quiz(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
 
 def _unseen(task: Task, shown: Sequence[Demonstration], question: Mapping[str, Any]) -> list[int]:
     """States that the lesson does not show and where something is wrong, in a random order."""
-    n = whole_number(question.get("n", 8), "n", 1, MOST_ASKED)
+    n = whole_number(question.get("n", 8), "n", 1, MAX_ASKED)
     seed = whole_number(question.get("seed", 0), "seed", 0, 2**31)
     seen = {state for each in shown for state, _ in each}
     optimal = solve(task.mdp, task.true_weights).optimal
@@ -83,8 +83,8 @@ def score(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]
 
 def _read_answers(given: Any, task: Task) -> list[tuple[int, int]]:
     (answers,) = read_demonstrations([given], task)
-    if len(answers) > MOST_ASKED:
-        raise InvalidParameter(f"answers must be at most {MOST_ASKED}; there are {len(answers)}")
+    if len(answers) > MAX_ASKED:
+        raise InvalidParameter(f"answers must be at most {MAX_ASKED}; there are {len(answers)}")
     return list(answers)
 
 
@@ -131,7 +131,7 @@ def next_asked(subject: Task | Family, question: Mapping[str, Any]) -> dict[str,
         asked=tuple(asked),
     )
     query = None
-    if situation.open_states.size and len(asked) < MOST_ASKED:
+    if situation.open_states.size and len(asked) < MAX_ASKED:
         query = next_query(strategy, situation, stream(seed, "query", len(asked)), {})
     fares = evaluate(task, belief.map_weights)
     return {

@@ -19,7 +19,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from didact.studio.forks import AT_ONCE, Worker
+from didact.studio.forks import NO_WAIT, Worker
 
 Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
 
@@ -36,7 +36,7 @@ IDLE = 0.2
 QUICK = 3.0
 """Seconds after which a question counts as heavy; a new worker needs some to load for lessons."""
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """Workers that may die before they begin a question, until it is given up."""
 
 
@@ -179,7 +179,7 @@ class WorkerPool:
         worker = self._workers.get(number)
         if worker is None or not worker.is_alive():
             self._end(number)
-            loads = IDLE if number in self._begun else AT_ONCE if self._loads(number) else None
+            loads = IDLE if number in self._begun else NO_WAIT if self._loads(number) else None
             self._begun.add(number)
             worker = await asyncio.to_thread(Worker, self.limits.memory, loads=loads)
             self._workers[number] = worker
@@ -274,7 +274,7 @@ class WorkerPool:
         except BrokenPipeError:  # it had died before it began: the next one is asked
             worker.kill()  # the system may not know yet that it is dead
             job.n_tries += 1
-            if job.n_tries < MOST_TRIES:
+            if job.n_tries < MAX_TRIES:
                 self._waiting.appendleft(job)
             else:
                 job.drop("died")

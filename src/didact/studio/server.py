@@ -19,13 +19,13 @@ from didact.studio.access import Access
 
 IDLE = 10.0
 """Seconds that a connection may take for the headers of its next request."""
-MOST_CONNECTIONS = 500
-MOST_STRANGERS = 100
+MAX_CONNECTIONS = 500
+MAX_STRANGERS = 100
 """Connections without a request that was let in. When one more comes, the one that is idle for
 longest is closed: whoever opens many and says nothing takes nobody else's place."""
-GRACE, MOST_NEW = 1.0, 400
+GRACE, MAX_NEW = 1.0, 400
 """A class opens its pages at once, and no request of theirs has been read yet: connections younger
-than GRACE seconds are closed only where there are more than MOST_NEW."""
+than GRACE seconds are closed only where there are more than MAX_NEW."""
 
 
 class Connections:
@@ -59,9 +59,9 @@ class Connections:
     def close_one(self) -> bool:
         """Close the stranger that is idle for longest where there are too many; whether it did."""
         n, now = len(self._strangers), time.monotonic()
-        if n > MOST_STRANGERS:
+        if n > MAX_STRANGERS:
             for client, (other, since) in self._strangers.items():
-                if _is_idle(other) and (n > MOST_NEW or now - since > GRACE):
+                if _is_idle(other) and (n > MAX_NEW or now - since > GRACE):
                     del self._strangers[client]
                     other.transport.abort()
                     return True
@@ -161,7 +161,7 @@ def run(
         ws="none",
         lifespan="on",
         http=connections.protocol(),
-        limit_concurrency=MOST_CONNECTIONS + MOST_STRANGERS,
+        limit_concurrency=MAX_CONNECTIONS + MAX_STRANGERS,
         timeout_keep_alive=int(IDLE),
         timeout_graceful_shutdown=2,
         h11_max_incomplete_event_size=16 * 1024,

@@ -21,7 +21,7 @@ from didact.files.json import parse_json
 from didact.inputs import in_one_line
 from didact.numerics.threads import begin_worker
 from didact.stages import listening
-from didact.studio.forks import AT_ONCE, BEGUN, DONE, FAILED, READY, REFUSED, STAGE
+from didact.studio.forks import BEGUN, DONE, FAILED, NO_WAIT, READY, REFUSED, STAGE
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
@@ -40,7 +40,7 @@ def work(connection: Any, parent: int, memory: int, *, loads: float | None) -> N
 
     begin_worker(parent)
     with suppress(EOFError, OSError):
-        if loads == AT_ONCE:
+        if loads == NO_WAIT:
             load_lessons()
         connection.send_bytes(READY)
         if loads and not connection.poll(loads):

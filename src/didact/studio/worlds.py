@@ -47,7 +47,7 @@ from didact.worlds.gym.minigrid import is_minigrid
 from didact.worlds.opening import open_task_or_family
 from didact.worlds.registry import worlds
 
-MOST_ROWS = 30
+MAX_ROWS = 30
 """How many rows and columns a painting may have."""
 WALL = "#"
 N_COLOURS = 12
@@ -137,7 +137,7 @@ def read_painting(document: Any) -> Painting:
         _ground(entry, f"features[{i}]")
         for i, entry in enumerate(_listed(document, "features", 1, len(ascii_lowercase)))
     )
-    rows = _rows(_listed(document, "rows", 1, MOST_ROWS), len(grounds))
+    rows = _rows(_listed(document, "rows", 1, MAX_ROWS), len(grounds))
     letters = "".join(rows)
     return Painting(
         name=_text(document["name"], "name"),
@@ -162,9 +162,9 @@ def _listed(document: dict[str, Any], place: str, lowest: int, most: int) -> lis
 def _rows(given: list[Any], n_features: int) -> tuple[str, ...]:
     allowed = {WALL, *ascii_lowercase[:n_features]}
     for i, row in enumerate(given):
-        if not isinstance(row, str) or not 1 <= len(row) <= MOST_ROWS or not {*row} <= allowed:
+        if not isinstance(row, str) or not 1 <= len(row) <= MAX_ROWS or not {*row} <= allowed:
             raise InvalidParameter(
-                f"rows[{i}] must be 1 to {MOST_ROWS} signs, '#' for walls and a letter for each "
+                f"rows[{i}] must be 1 to {MAX_ROWS} signs, '#' for walls and a letter for each "
                 f"feature; it is {shown(row)}"
             )
         if len(row) != len(given[0]):
@@ -257,7 +257,7 @@ def painting_of(task: Task) -> Painting | None:
 
 def _is_paintable(task: Task) -> bool:
     layout, mdp = task.layout, task.mdp
-    small = layout is not None and max(int(layout["rows"]), int(layout["columns"])) <= MOST_ROWS
+    small = layout is not None and max(int(layout["rows"]), int(layout["columns"])) <= MAX_ROWS
     few = mdp.n_features <= len(ascii_lowercase)
     return small and few and mdp.action_names == ACTION_NAMES
 
@@ -310,7 +310,7 @@ def looked_at(painting: Painting, task: Task | None = None) -> dict[str, Any]:
 
 
 WAYS = ("painting", "world", "task")
-MOST_STATES = 5_000
+MAX_STATES = 5_000
 """How many states a world may have in all to be opened by a page."""
 NAMELESS = {"grid", "gymnasium"}
 """Built-in worlds that are drawn or named by texts; a page paints, or gives the id itself."""
@@ -399,9 +399,9 @@ def _value(value: Any, name: str) -> Any:
 def _small(found: Task | Family) -> Task | Family:
     members = found.members if isinstance(found, Family) else [found]
     n_states = sum(member.mdp.n_states for member in members)
-    if n_states > MOST_STATES:
+    if n_states > MAX_STATES:
         raise InvalidParameter(
-            f"a world must have at most {MOST_STATES} states here; it has {n_states}. "
+            f"a world must have at most {MAX_STATES} states here; it has {n_states}. "
             "The command line takes larger ones"
         )
     return found

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from didact import MDP, Task, equivalence_class, from_gymnasium, make
 from didact.report.page.neutral import slips
 from didact.report.page.plain import (
-    MOST_COUNTED,
+    MAX_COUNTED,
     SMALL,
     shown_words,
     steps_below,
@@ -63,7 +63,7 @@ def test_what_it_would_rather_do_is_what_it_would_do(weights, discount):
             (good, one), (bad, n) = read(first[1]), read(first[2])
             assert one == 1
             assert discount**n * weights[good] + in_a_row(weights[bad], n, discount) > 0
-            if n < MOST_COUNTED:
+            if n < MAX_COUNTED:
                 more = in_a_row(weights[bad], n + 1, discount)
                 assert discount ** (n + 1) * weights[good] + more <= 0
         elif same:
@@ -84,7 +84,7 @@ def test_steps_are_counted_to_the_last_one(each, whole, discount):
     n = steps_below(each, whole, discount)
     if n is None:
         assert all(in_a_row(each, m, discount) < whole for m in (1, 5, 50))
-    elif n < MOST_COUNTED:
+    elif n < MAX_COUNTED:
         assert in_a_row(each, n, discount) < whole <= in_a_row(each, n + 1, discount)
     borne = steps_borne(whole, each, discount)
     assert borne == 0 or discount**borne * whole > in_a_row(each, borne, discount)

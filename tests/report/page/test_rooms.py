@@ -122,7 +122,7 @@ def test_pictures_do_not_depend_on_what_states_are_called():
 
 def test_a_room_of_a_file_looks_as_before(tmp_path):
     task = task_of(ROOMS[0])
-    didact.save_task(task, tmp_path / "room.json")
+    task.save(tmp_path / "room.json")
     again = didact.load_task(tmp_path / "room.json")
     assert again.layout == task.layout
     assert scene_of(again).in_words(40) == scene_of(task).in_words(40)

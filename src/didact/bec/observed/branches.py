@@ -217,7 +217,7 @@ class _Branches:
                 self._paid.add(phi, stepped.rewards, done)
             counts[self.alive] += weight * phi
             weight *= setting.discount
-            self._settle(counts, rows, settled, stepped.ended, done)
+            self._drop_settled(counts, rows, settled, stepped.ended, done)
             if not len(self.alive) or end.is_over:
                 break
             actions = held_actions(
@@ -228,7 +228,9 @@ class _Branches:
         self._batch.keep(np.zeros(len(self.alive), dtype=np.bool_))
         return rows.reshape(-1, self._n_branches, rows.shape[1])[: 0 if is_cut else None, 1:]
 
-    def _settle(self, counts: Floats, rows: Floats, settled: Any, ended: Any, done: int) -> None:
+    def _drop_settled(
+        self, counts: Floats, rows: Floats, settled: Any, ended: Any, done: int
+    ) -> None:
         """Settle rows whose two copies met, and drop copies that nothing waits for."""
         leads = self._leads[self.alive]
         follows = self.alive != leads

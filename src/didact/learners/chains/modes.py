@@ -1,7 +1,7 @@
 """Searches for local maxima of a posterior, its modes among them, and chains spread over them.
 
-Two maxima are two modes when a valley lies between them: the log density somewhere on the way from
-one to the other is DEEP nats below the lower of them. Chains that all start in one mode of several
+Two maxima are two modes when the log density somewhere on the way from one to the other is DEEP
+nats below the lower of them. Chains that all start in one mode of several
 can agree with each other, and R-hat cannot see what none of them has seen; so the searches of all
 chains are put together, and the chains start in different modes. What no search found stays unseen.
 
@@ -51,7 +51,7 @@ NEAR = 3.0
 """Maxima so many nats below the best one still count, and chains may start there."""
 
 DEEP = 3.0
-"""So many nats below the lower of two maxima a valley parts them."""
+"""Two maxima are two modes where the log density between them is so many nats below the lower."""
 
 ALIKE = 0.99
 """Cosine above which two maxima are one without a look at what lies between."""
@@ -210,7 +210,7 @@ class Modes:
         return Modes(self.prior, self.densities_of, (*self.members, [maximum]))
 
     def is_parted(self, one: LocalMaximum, other: LocalMaximum) -> bool:
-        """Whether a valley lies between two maxima."""
+        """Whether two maxima are two modes: the density between them is low."""
         if _cosines(one.weights[None], other.weights[None])[0, 0] > ALIKE:
             return False
         least = min(one.density, other.density) - DEEP

@@ -3,8 +3,8 @@
 1. Warmup: each chain searches for local maxima from draws from the prior, and has a tempered
    population. Where the best densities that two of them saw lie DISAGREE nats apart, one has
    missed a mode: all look again, twice as hard.
-2. The maxima of all are put together. A mode, separated from others by a valley of the density,
-   gets a population that spreads over it from its maximum.
+2. The maxima of all are put together. A mode, separated from others by low density, gets a
+   population that spreads over it from its maximum.
 3. A mixture is fitted to all populations and refined, or particles move by it (see `smc`).
 4. Rounds, each at least twice as long and fitted to the one before, until the stopping rule holds
    or `max_likelihoods` are computed. Before a round the mixture is frozen, so that given all that

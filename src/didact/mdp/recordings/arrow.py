@@ -17,7 +17,7 @@ from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.extras import require_package
-from didact.files.reading import MOST_BYTES, Budget, open_file
+from didact.files.reading import MAX_BYTES, Budget, open_file
 from didact.inputs import in_one_line
 from didact.mdp.recordings.parquet import Footer
 
@@ -101,9 +101,9 @@ def _parquet_batches(path: Path, columns: Sequence[str], budget: Budget) -> Iter
         with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
             _places(file.schema_arrow, columns, _is_observed)
             weight = footer.weight(_leaves(file.schema, columns))
-            if weight.n_bytes > MOST_BYTES:
+            if weight.n_bytes > MAX_BYTES:
                 raise InvalidFile(
-                    f"must unpack to at most {MOST_BYTES} bytes; it says {weight.n_bytes}"
+                    f"must unpack to at most {MAX_BYTES} bytes; it says {weight.n_bytes}"
                 )
             # Rows that hold nothing have no values.
             n_rows = sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups))
@@ -180,8 +180,8 @@ def _require_sizes(messages: Any) -> None:
     for message in messages:
         if message.type in BATCHES:
             claimed += _claimed(message.type, memoryview(message.metadata), message.body)
-        if claimed > MOST_BYTES:
-            raise InvalidFile(f"must unpack to at most {MOST_BYTES} bytes; it says {claimed}")
+        if claimed > MAX_BYTES:
+            raise InvalidFile(f"must unpack to at most {MAX_BYTES} bytes; it says {claimed}")
 
 
 # The part of Arrow's flatbuffers that says how a batch is packed (format/Message.fbs).

@@ -16,7 +16,7 @@ from typing import Any
 
 from didact.errors import InvalidFile
 from didact.files.extras import require_package
-from didact.files.reading import MOST_BYTES, Budget, open_file
+from didact.files.reading import MAX_BYTES, Budget, open_file
 from didact.inputs import shown
 
 
@@ -59,7 +59,7 @@ def _array(h5py: Any, found: Any, name: str, budget: Budget) -> Any:
     words = -(-found.dtype.itemsize // 8)
     budget.take(math.prod(found.shape) * words, f"{name}, of the shape {found.shape},")
     at_once = math.prod(found.chunks or (1,)) * found.dtype.itemsize
-    if at_once > MOST_BYTES:
+    if at_once > MAX_BYTES:
         raise InvalidFile(f"{name} must be kept in smaller parts; one has {at_once} bytes")
     return found
 

@@ -31,9 +31,9 @@ from didact.teaching.witness import witness_plan
 
 TRIED = 3
 """Rewards tried for each demonstration; the one with the largest loss is shown."""
-MOST_WEAKER = 6
+MAX_WEAKER = 6
 """Half-spaces told of a demonstration that states no constraint of the class."""
-MOST_TRIED = 60
+MAX_TRIED = 60
 """At most so many for a lesson."""
 
 
@@ -98,7 +98,7 @@ class Facts:
         """How many constraints the lesson covers."""
         return self.curve[-1].covered
 
-    def said_by(self, demonstration: int) -> list[Said]:
+    def stated_first_by(self, demonstration: int) -> list[Said]:
         """What a demonstration shows that those before it did not.
 
         Where that is no constraint of the class, the weaker half-spaces that it states.
@@ -116,7 +116,7 @@ class Facts:
         )
         return [
             Said(self.bec.words_of(row), row, rows.statement_of(row), False, demonstration, None)
-            for row in sorted(after - before)[:MOST_WEAKER]
+            for row in sorted(after - before)[:MAX_WEAKER]
         ]
 
 
@@ -179,7 +179,7 @@ def _ruled_out(
     elements: Elements, shown: Sequence[Any], covered: Sequence[int]
 ) -> tuple[BeliefFacts | None, ...]:
     """For each demonstration a reward that fits those before it and breaks what it shows."""
-    bec, left = elements.bec, MOST_TRIED
+    bec, left = elements.bec, MAX_TRIED
     beliefs: list[BeliefFacts | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]

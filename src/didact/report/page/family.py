@@ -47,7 +47,7 @@ from didact.teaching.frontier import Point
 from didact.teaching.loss.space import weight_space
 from didact.teaching.rank import Difficulty
 
-MOST_MEMBERS, MOST_STEPS, MOST_GAPS = 60, 12, 20
+MAX_MEMBERS, MAX_STEPS, MAX_GAPS = 60, 12, 20
 """Members that are drawn, demonstrations listed below one, and open constraints written out."""
 WIDEST, MEMBER_CELLS = 15.0, 24
 """Of a member's picture: its width in rem, and its cells a side."""
@@ -114,7 +114,7 @@ def family_page(
 def _drawn_members(n: int, used: set[int | None]) -> list[int]:
     """Members in order: all that are shown, and the first others, as many as a page holds."""
     others = [member for member in range(n) if member not in used]
-    room = max(0, MOST_MEMBERS - len(used))
+    room = max(0, MAX_MEMBERS - len(used))
     return sorted([*(member for member in used if member is not None), *others[:room]])
 
 
@@ -143,7 +143,7 @@ def _member(family: Family, member: Member, lesson: Lesson) -> MemberPicture:
     own = member.own(lesson.demonstrations)
     scene = scene_of(member.task, member.plan)
     number = {id(d): i for i, d in enumerate(lesson.demonstrations)}
-    said = [f"{number[id(d)] + 1}. {steps_in_words(member.task, d)}" for d in own[:MOST_STEPS]]
+    said = [f"{number[id(d)] + 1}. {steps_in_words(member.task, d)}" for d in own[:MAX_STEPS]]
     states = [state for d in own for state, _ in d] or [0]
     box = None if scene is None else scene.box_around(states, whole=MEMBER_CELLS, most=MEMBER_CELLS)
     name = shown_name(family.names[member.number or 0], 60)
@@ -160,7 +160,7 @@ def _member(family: Family, member: Member, lesson: Lesson) -> MemberPicture:
         name=name,
         is_shown=bool(own),
         said=tuple(said),
-        n_more=max(0, len(own) - MOST_STEPS),
+        n_more=max(0, len(own) - MAX_STEPS),
         scene=scene,
         frame=frame,
         ground=None if scene is None or box is None else scene.ground([box]),
@@ -186,15 +186,15 @@ def _shown_arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: f
 
 def _gaps(family: Family, lesson: Lesson) -> Iterator[str]:
     """What stays open, whose it is and why."""
-    for gap in lesson.uncovered[:MOST_GAPS]:
+    for gap in lesson.uncovered[:MAX_GAPS]:
         member = gap.member or 0
         words = statement_words(family[member], gap.state, gap.action, gap.other)
         yield f"{shown_name(family.names[member], 60)}: {words} ({gap.reason})"
 
 
 NO_PAGE = "the page of a frontier is of one world; make that of a member, or leave the page out"
-WHOLE, MOST_CELLS = 30, 30
-MOST_MISTAKES = 12
+WHOLE, MAX_CELLS = 30, 30
+MAX_MISTAKES = 12
 """Mistakes that are told in words."""
 
 
@@ -231,7 +231,7 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     scene = scene_of(bec.task, bec.plan)
     shown = [d for point in found.points for d in point.lesson.demonstrations]
     states = [state for demonstration in shown for state, _ in demonstration]
-    box = None if scene is None else scene.box_around(states or [0], whole=WHOLE, most=MOST_CELLS)
+    box = None if scene is None else scene.box_around(states or [0], whole=WHOLE, most=MAX_CELLS)
     points = [_shown(point, bec, scene) for point in found.points]
     if box is not None:
         points = [_framed(number, point, box) for number, point in enumerate(points)]
@@ -264,9 +264,9 @@ def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> Frontier
         + f", {counted(lesson.n_pairs, 'step')}{bound}",
         known=point.status,
         lost=f"worst found: {worst}; mean: {100 * point.mean / spread:.2g}%",
-        steps=tuple(_step(bec, scene, s, a) for s, a in pairs[:MOST_MISTAKES]),
-        mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MOST_MISTAKES]),
-        n_more=max(0, len(astray) - MOST_MISTAKES),
+        steps=tuple(_step(bec, scene, s, a) for s, a in pairs[:MAX_MISTAKES]),
+        mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MAX_MISTAKES]),
+        n_more=max(0, len(astray) - MAX_MISTAKES),
         frame=None,
         shown=_arrows(scene, pairs),
         right=_arrows(

@@ -78,9 +78,9 @@ def wedge(normals: Sequence[Normal]) -> list[Span] | None:
     return [(angle, angle) for angle in angles]
 
 
-MOST_CONSIDERED = 8
+MAX_CONSIDERED = 8
 """Pairs are chosen among so many features, those that take part in the most facets."""
-MOST_REGIONS = 12
+MAX_REGIONS = 12
 
 Corner = tuple[Fraction, ...]
 Cut = tuple[Fraction, Fraction, Fraction]
@@ -107,7 +107,7 @@ def likely_pairs(bec: EquivalenceClass, most: int) -> list[tuple[int, int]]:
     rows, k = bec.rows, bec.task.mdp.n_features
     normals = rows.normals[defining_rows(bec)]
     often = (abs(normals) > 1e-9).sum(axis=0)
-    likely = sorted(range(k), key=lambda i: (-int(often[i]), i))[:MOST_CONSIDERED]
+    likely = sorted(range(k), key=lambda i: (-int(often[i]), i))[:MAX_CONSIDERED]
     pairs = list(combinations(sorted(likely), 2))
     pairs.sort(key=lambda pair: (-_n_sides(bec, pair), pair))
     return pairs[:most]
@@ -152,9 +152,9 @@ def slice_of(
 
 def shown_numbers(n: int) -> list[int]:
     """0 to n, thinned to a dozen where there are more."""
-    if n < MOST_REGIONS:
+    if n < MAX_REGIONS:
         return list(range(n + 1))
-    return sorted({round(i * n / (MOST_REGIONS - 1)) for i in range(MOST_REGIONS)})
+    return sorted({round(i * n / (MAX_REGIONS - 1)) for i in range(MAX_REGIONS)})
 
 
 def _largest(bec: EquivalenceClass) -> Fraction:

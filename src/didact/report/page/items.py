@@ -68,7 +68,7 @@ class Grounds:
             yield self.name(member), scene, scene.ground(boxes)
 
 
-MOST_ITEMS = 200
+MAX_ITEMS = 200
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SaidItem:
 
 def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
     """The page of a lesson of several kinds; in a family each item in its own world."""
-    items, grounds = lesson.items[:MOST_ITEMS], Grounds(task)
+    items, grounds = lesson.items[:MAX_ITEMS], Grounds(task)
     said = [
         SaidItem(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
         for i, item in enumerate(items)
@@ -130,7 +130,7 @@ def _walks(task: Task, item: Item) -> list[tuple[Demonstration, str]]:
     return list(zip(ways, names if len(ways) > 1 else ["stopped"], strict=True))
 
 
-MOST_QUESTIONS = 200
+MAX_QUESTIONS = 200
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class AskedQuestion:
 
 def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
     """The sheet of an exam as HTML; with `key` the page of right answers."""
-    questions, grounds = exam.questions[:MOST_QUESTIONS], Grounds(task, neutral=True)
+    questions, grounds = exam.questions[:MAX_QUESTIONS], Grounds(task, neutral=True)
     asked = [_asked(i, question, grounds, key) for i, question in enumerate(questions, start=1)]
     return render(
         "exam.html.jinja",

@@ -57,11 +57,11 @@ from didact.teaching import Lesson
 
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 14.0, 26.0, 34.0
-MOST_LABELS = 11
+MAX_LABELS = 11
 
 
 @dataclass(frozen=True)
-class Chart:
+class CoverageChart:
     """Values over 0, 1, 2 ... demonstrations: a line of steps, a dot at each.
 
     kind: of colour. left, right, base, ceiling: the sides of the axes. ticks: numbers below, with
@@ -81,7 +81,9 @@ class Chart:
     ticks: tuple[tuple[float, int], ...]
 
 
-def coverage_charts(curve: Sequence[LessonPoint], total: int) -> tuple[Chart, Chart]:
+def coverage_charts(
+    curve: Sequence[LessonPoint], total: int
+) -> tuple[CoverageChart, CoverageChart]:
     """Two small charts over one axis: how many of the constraints, and what can still be lost."""
     told = "; ".join(
         f"after {point.n}: {point.covered} of {total} covered, loss {amount(point.loss)}"
@@ -98,7 +100,9 @@ def coverage_charts(curve: Sequence[LessonPoint], total: int) -> tuple[Chart, Ch
     )
 
 
-def _steps(frame: Picture, values: Sequence[float], most: float, title: str, kind: str) -> Chart:
+def _steps(
+    frame: Picture, values: Sequence[float], most: float, title: str, kind: str
+) -> CoverageChart:
     n = max(len(values) - 1, 1)
 
     def x(i: float) -> float:
@@ -108,8 +112,8 @@ def _steps(frame: Picture, values: Sequence[float], most: float, title: str, kin
         return HEIGHT - BOTTOM - value / most * (HEIGHT - TOP - BOTTOM)
 
     dots = tuple((x(i), y(value)) for i, value in enumerate(values))
-    every = max(1, -(-len(values) // MOST_LABELS))
-    return Chart(
+    every = max(1, -(-len(values) // MAX_LABELS))
+    return CoverageChart(
         frame=frame,
         title=title,
         kind=kind,
@@ -137,7 +141,7 @@ REASONS = {
     "not sampled": "a demonstration could show it, but none of those that were sampled does",
     "not reachable": "no optimal demonstration from these starts can show it",
 }
-MOST_DIFFERENCES = 8
+MAX_DIFFERENCES = 8
 
 
 @dataclass(frozen=True)
@@ -193,13 +197,13 @@ def wrong_reward(facts: Facts, scene: Scene | None) -> WrongReward | None:
         loss=loss_words(belief),
         n_states=n_states,
         drawing=astray_picture(facts, belief, scene) if drawn and scene is not None else None,
-        differences=tuple(differences(facts, belief, scene, MOST_DIFFERENCES)),
-        n_more=max(n_states - MOST_DIFFERENCES, 0),
+        differences=tuple(differences(facts, belief, scene, MAX_DIFFERENCES)),
+        n_more=max(n_states - MAX_DIFFERENCES, 0),
     )
 
 
 Audience = Literal["experts", "people"]
-MOST_DEMONSTRATIONS, MAX_PAIRS = 30, 10
+MAX_DEMONSTRATIONS, MAX_PAIRS = 30, 10
 LONGEST_CODE = 4000
 TALLEST_FRAME = 640
 """Of a page in a notebook, in pixels."""
@@ -253,7 +257,7 @@ def _laid_out(
 ) -> str:
     task, lesson = facts.task, facts.lesson
     scene = scene_of(task, facts.bec.plan)
-    shown = [frames(task, each, scene) for each in lesson.demonstrations[:MOST_DEMONSTRATIONS]]
+    shown = [frames(task, each, scene) for each in lesson.demonstrations[:MAX_DEMONSTRATIONS]]
     plain = plain_words(facts, scene) if for_people else None
     told = verdict_words(facts) if plain is None else plain.title
     named = legend(task, scene)
@@ -408,7 +412,7 @@ class Card:
 def _cards(facts: Facts, scene: Scene | None, shown: Sequence[Sequence[Frame]]) -> Iterator[Card]:
     for i, moments in enumerate(shown):
         n_steps = len(facts.lesson.demonstrations[i])
-        said = facts.said_by(i)
+        said = facts.stated_first_by(i)
         telling: dict[int, str] = {}
         for entry in said:
             if entry.step is not None:

@@ -25,10 +25,10 @@ from didact.report.page.scene import Scene, amount, state_in_words
 from didact.report.page.world import PAYS
 from didact.worlds.gym.environments import event_words
 
-MOST_COUNTED = 1000
+MAX_COUNTED = 1000
 """Steps are counted up to so many."""
-MOST_NAMED = 8
-MOST_WEIGHED = 3
+MAX_NAMED = 8
+MAX_WEIGHED = 3
 """Comparisons of more features than this are not spelled out."""
 
 PHRASE = re.compile(r"(?:an?|the) |[a-z]+ing\b")
@@ -90,8 +90,8 @@ def wishes(task: Task) -> list[str]:
 def _listed(task: Task, features: Sequence[int], begin: str) -> list[str]:
     if not features:
         return []
-    named = [one_of(task, i) for i in features[:MOST_NAMED]]
-    more = f" and {len(features) - MOST_NAMED} more" if len(features) > MOST_NAMED else ""
+    named = [one_of(task, i) for i in features[:MAX_NAMED]]
+    more = f" and {len(features) - MAX_NAMED} more" if len(features) > MAX_NAMED else ""
     return [f"{begin} {', '.join(named)}{more}."]
 
 
@@ -124,14 +124,14 @@ def _bears(task: Task, good: int, bad: int) -> str:
     n = steps_borne(weights[good], -weights[bad], task.mdp.exact_discount)
     if n == 0:
         return f"{_sentence(unit(task, good))} is not worth {unit(task, bad)} before it."
-    most = "" if n == MOST_COUNTED else "up to "
+    most = "" if n == MAX_COUNTED else "up to "
     return f"For {unit(task, good)} it would first take {most}{_many(task, bad, n)}."
 
 
 def _many(task: Task, feature: int, n: int | None) -> str:
     if n is None:
         return f"any number of {unit(task, feature, 2).removeprefix('two ')}"
-    least = "at least " if n == MOST_COUNTED else ""
+    least = "at least " if n == MAX_COUNTED else ""
     return f"{least}{unit(task, feature, n)}"
 
 
@@ -142,28 +142,28 @@ def _sentence(text: str) -> str:
 def steps_below(each: Fraction, whole: Fraction, discount: Fraction) -> int | None:
     """The most steps in a row whose discounted sum stays below a whole; None: any number.
 
-    At most MOST_COUNTED are counted.
+    At most MAX_COUNTED are counted.
     """
     if each < whole * (1 - discount) or (discount and each == whole * (1 - discount)):
         return None
     total, now = Fraction(0), each
-    for n in range(MOST_COUNTED):
+    for n in range(MAX_COUNTED):
         total += now
         if total >= whole:
             return n
         now *= discount
-    return MOST_COUNTED
+    return MAX_COUNTED
 
 
 def steps_borne(gain: Fraction, each: Fraction, discount: Fraction) -> int:
-    """The most steps of a cost after which a gain still outweighs them, up to MOST_COUNTED."""
+    """The most steps of a cost after which a gain still outweighs them, up to MAX_COUNTED."""
     spent, now = Fraction(0), Fraction(1)
-    for n in range(MOST_COUNTED):
+    for n in range(MAX_COUNTED):
         spent += now * each
         now *= discount
         if now * gain <= spent:
             return n
-    return MOST_COUNTED
+    return MAX_COUNTED
 
 
 # What a demonstration shows
@@ -180,8 +180,8 @@ def shown_words(task: Task, normal: Sequence[Any], *, equality: bool) -> str:
     )
     if not said.left:
         return "Nothing: every reward agrees."
-    if len(said.left) + len(said.right) > MOST_WEIGHED:
-        named = [shown_name(term.name) for term in (*said.left, *said.right)[:MOST_NAMED]]
+    if len(said.left) + len(said.right) > MAX_WEIGHED:
+        named = [shown_name(term.name) for term in (*said.left, *said.right)[:MAX_NAMED]]
         return f"It shows how {joined(named)} weigh against each other."
     if not said.right:
         return _against_nothing(task, said)
@@ -226,14 +226,14 @@ def _side(task: Task, terms: Sequence[Term]) -> str:
 
 
 def _some(task: Task, term: Term) -> str:
-    if term.amount.denominator == 1 and term.amount <= MOST_COUNTED:
+    if term.amount.denominator == 1 and term.amount <= MAX_COUNTED:
         return unit(task, term.feature, int(term.amount))
     many = unit(task, term.feature, 2).removeprefix("two ")
     return f"about {amount(float(term.amount))} {many}"
 
 
 WHO = "A program acts in this world, and always does what is best by its own likes and dislikes."
-MOST_SAID = 6
+MAX_SAID = 6
 """Sentences for each demonstration; the others are in the mathematics."""
 
 
@@ -262,7 +262,7 @@ def plain_words(facts: Facts, scene: Scene | None) -> Plain:
         intro=f"{WHO} {_what_they_do(facts)}",
         slips=slips(facts.task, scene),
         wishes=tuple(wishes(facts.task)),
-        shows=tuple(tuple(_shows(facts, facts.said_by(i))) for i in range(n)),
+        shows=tuple(tuple(_shows(facts, facts.stated_first_by(i))) for i in range(n)),
         open=_open(facts, scene),
     )
 
@@ -292,7 +292,7 @@ def _shows(facts: Facts, said: Sequence[Said]) -> list[str]:
     for entry in said:
         normal = rows.normals[entry.row].tolist() if rows.exact is None else rows.exact[entry.row]
         seen.append(shown_words(facts.task, normal, equality=entry.equality))
-    return list(dict.fromkeys(seen))[:MOST_SAID]
+    return list(dict.fromkeys(seen))[:MAX_SAID]
 
 
 def _open(facts: Facts, scene: Scene | None) -> str:

@@ -29,8 +29,8 @@ from didact.report.page.scene import (
     way,
 )
 
-MOST_STEPS = 300
-WHOLE, MOST_CELLS = 12, 44
+MAX_STEPS = 300
+WHOLE, MAX_CELLS = 12, 44
 """Worlds are drawn whole up to 12 cells a side, else the cells around the path, 44 at most."""
 
 
@@ -98,7 +98,7 @@ class Player:
 def frames(task: Task, demonstration: Demonstration, scene: Scene | None) -> list[Frame]:
     """The moments of a demonstration, and where it ends when that is certain."""
     mdp, whole = task.mdp, demonstration.pairs
-    pairs = whole[:MOST_STEPS]
+    pairs = whole[:MAX_STEPS]
     found = []
     for (state, action), run in groupby(range(len(pairs)), key=lambda i: pairs[i]):
         steps = list(run)
@@ -124,7 +124,7 @@ def frame_of(shown: Sequence[Frame], step: int) -> int:
 def box_of(shown: Sequence[Frame], scene: Scene) -> Box:
     """The cells that a demonstration's picture shows."""
     states = [frame.state for frame in shown]
-    return scene.box_around(states, whole=WHOLE, most=MOST_CELLS)
+    return scene.box_around(states, whole=WHOLE, most=MAX_CELLS)
 
 
 def player(
@@ -149,7 +149,7 @@ def player(
         drawing=drawing,
         chips=tuple(_chips(shown, scene, n_steps, telling)),
         now=_spoken(shown[0], n_steps),
-        n_more=max(n_steps - MOST_STEPS, 0),
+        n_more=max(n_steps - MAX_STEPS, 0),
     )
 
 

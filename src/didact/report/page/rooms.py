@@ -136,7 +136,7 @@ def _streets(boxes: Sequence[Box], stands: dict[Cell, str], walls: Sequence[Cell
 
 
 LOOKS = {0: "east", 90: "south", 180: "west", 270: "north"}
-MOST_THINGS = 24
+MAX_THINGS = 24
 STRENGTH = {END: 0, WORSE: 1, GOAL: 2}
 """Which sign a cell gets where its states are ends of several kinds: the last."""
 
@@ -160,7 +160,7 @@ def room_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -
     neutral: all ends look alike, whatever they pay.
     """
     moments = [_moment(task, state) for state in range(task.mdp.n_states)]
-    if len({drawing for moment in moments for drawing, _ in moment.things}) > MOST_THINGS:
+    if len({drawing for moment in moments for drawing, _ in moment.things}) > MAX_THINGS:
         return None
     used = {moment.cell for moment in moments}
     used |= {cell for moment in moments for _, cell in moment.things}

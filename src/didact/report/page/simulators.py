@@ -24,15 +24,15 @@ from didact.report.words.observed import (
 from didact.teaching.clips.lesson import Clip, ClipLesson
 from didact.worlds.simulators.restoring import pictures_of
 
-MOST_CLIPS = 40
-MOST_FRAMES = 6
+MAX_CLIPS = 40
+MAX_FRAMES = 6
 """Of a clip; they are spread over it."""
 WIDEST = 160
 """Pixels of a frame."""
 WAY = "the way"
 STEP_SECONDS = 0.25
 """Of a step, where a dot moves along a clip."""
-MOST_LINES = 8
+MAX_LINES = 8
 """Numbers of a state that are drawn."""
 WIDTH, HEIGHT = 320.0, 120.0
 """Of a drawing."""
@@ -69,7 +69,7 @@ class ShownClip:
 
 def simulator_page(lesson: ClipLesson) -> str:
     """The lesson as one HTML file."""
-    seen, clips = lesson.seen, lesson.clips[:MOST_CLIPS]
+    seen, clips = lesson.seen, lesson.clips[:MAX_CLIPS]
     return render(
         "simulators.html.jinja",
         title=f"{seen.setting.simulator.name}: what to show of this policy",
@@ -88,7 +88,7 @@ def simulator_page(lesson: ClipLesson) -> str:
 
 
 def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
-    steps = np.unique(np.linspace(0, len(clip) - 1, min(MOST_FRAMES, len(clip))).astype(int))
+    steps = np.unique(np.linspace(0, len(clip) - 1, min(MAX_FRAMES, len(clip))).astype(int))
     images = pictures_of(lesson.seen.setting.simulator, [clip.states[i] for i in steps])
     frames = tuple(
         (data_url(small(image)), f"step {clip.first + int(i) + 1}")
@@ -113,9 +113,9 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
 
 def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
     """Each number of the state over time, or for two numbers their way through the plane."""
-    states = states.reshape(len(states), -1)[:, :MOST_LINES]
+    states = states.reshape(len(states), -1)[:, :MAX_LINES]
     everything = np.asarray(lesson.seen.observations, dtype=np.float64)
-    everything = everything.reshape(len(everything), -1)[:, :MOST_LINES]
+    everything = everything.reshape(len(everything), -1)[:, :MAX_LINES]
     low, high = everything.min(axis=0), everything.max(axis=0)
     shares = (states - low) / np.where(high > low, high - low, 1.0)
     heights = 8 + (HEIGHT - 16) * (1 - shares)
@@ -131,7 +131,7 @@ def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
 def _key(lesson: ClipLesson) -> str:
     """What is drawn: the numbers of the state with their ranges."""
     states = np.asarray(lesson.seen.observations, dtype=np.float64)
-    states = states.reshape(len(states), -1)[:, :MOST_LINES]
+    states = states.reshape(len(states), -1)[:, :MAX_LINES]
     ranges = [
         f"from {amount(low)} to {amount(high)}"
         for low, high in zip(states.min(axis=0), states.max(axis=0), strict=True)

@@ -34,7 +34,7 @@ USUAL = {
     "min_probability": 0.001,
 }
 """Settings of a lesson that need not be said."""
-MOST_WEIGHTS = 6
+MAX_WEIGHTS = 6
 SMALL_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
@@ -170,9 +170,9 @@ def weights_words(mdp: MDP, weights: Sequence[Any]) -> str:
     """Weights by name, those that are not 0 first and at most six."""
     entries = [(i, float(w)) for i, w in enumerate(weights)]
     telling = [entry for entry in entries if entry[1]] or entries[:1]
-    parts = [f"{shown_name(mdp.feature_name(i))}: {amount(w)}" for i, w in telling[:MOST_WEIGHTS]]
-    if len(telling) > MOST_WEIGHTS:
-        parts.append(f"{len(telling) - MOST_WEIGHTS} more")
+    parts = [f"{shown_name(mdp.feature_name(i))}: {amount(w)}" for i, w in telling[:MAX_WEIGHTS]]
+    if len(telling) > MAX_WEIGHTS:
+        parts.append(f"{len(telling) - MAX_WEIGHTS} more")
     elif len(telling) < len(entries):
         parts.append("all others: 0" if len(entries) > len(telling) + 1 else "the other: 0")
     return ", ".join(parts)
@@ -266,7 +266,7 @@ def python_command(lesson: Lesson) -> str:
     return f'lesson = didact.{verb}({call})\nlesson.report("lesson.html")'
 
 
-MOST_COMPARISONS = 4
+MAX_COMPARISONS = 4
 
 
 def policy_story(
@@ -318,13 +318,13 @@ def _proof(task: Task, found: Rationalisation, scene: Scene | None) -> Iterator[
         return
     said = [
         f"choosing {_comparison(task, entry, scene)} says that {entry.words}"
-        for entry in found.contradiction[:MOST_COMPARISONS]
+        for entry in found.contradiction[:MAX_COMPARISONS]
     ]
     left = len(found.contradiction) - len(said)
     more = f"; and so on, {left} more" if left > 0 else ""
     yield (
         f"For example: {'; '.join(said)}{more}. These multiples of them cancel in every feature: "
-        f"{', '.join(_multiples(found.contradiction[:MOST_COMPARISONS]))}"
+        f"{', '.join(_multiples(found.contradiction[:MAX_COMPARISONS]))}"
         f"{', ...' if left > 0 else ''}. So none of these choices can be better than its "
         "alternative unless another one is worse."
     )

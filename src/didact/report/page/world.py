@@ -24,11 +24,11 @@ from didact.worlds.gym.environments import event_words
 if TYPE_CHECKING:
     from didact.report.page.facts import BeliefFacts, Facts
 
-WHOLE, MOST_CELLS = 30, 30
+WHOLE, MAX_CELLS = 30, 30
 PAYS = re.compile(r"reward (-?[0-9][0-9./e+-]*)")
 """The name of a feature that is a reward itself."""
-MOST_FEATURES = 40
-MOST_LOOKED_AT = 500
+MAX_FEATURES = 40
+MAX_LOOKED_AT = 500
 """States among which a legend looks for a cell that carries a feature."""
 
 
@@ -68,7 +68,7 @@ def world_box(facts: Facts, scene: Scene) -> Box:
     """The cells of the world's picture: all of a small world, else those around the first start."""
     shown = facts.lesson.demonstrations
     states = [state for state, _ in shown[0]] if shown else [0]
-    return scene.box_around(states, whole=WHOLE, most=MOST_CELLS)
+    return scene.box_around(states, whole=WHOLE, most=MAX_CELLS)
 
 
 def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> WorldPicture:
@@ -180,7 +180,7 @@ def legend(task: Task, scene: Scene | None) -> Legend:
     """Every feature with its letter and colour where cells carry them, and its true weight."""
     mdp = task.mdp
     letters = feature_letters(mdp) if _is_coloured(task, scene) else [""] * mdp.n_features
-    weights = task.weights[:MOST_FEATURES].tolist()
+    weights = task.weights[:MAX_FEATURES].tolist()
     return Legend(
         entries=tuple(
             (letters[i], i % N_COLOURS, _named(task, i), weight) for i, weight in enumerate(weights)
@@ -216,7 +216,7 @@ def _is_coloured(task: Task, scene: Scene | None) -> bool:
     """Whether cells of the picture carry features."""
     if scene is None or scene.kind != "grid":
         return False
-    states = range(min(task.mdp.n_states, MOST_LOOKED_AT))
+    states = range(min(task.mdp.n_states, MAX_LOOKED_AT))
     return any(active_feature(task.mdp, state) is not None for state in states)
 
 

@@ -14,7 +14,7 @@ from didact.inputs import counted, in_one_line, shown_name
 from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
 from didact.teaching.clips.replan import replanned_words
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 
 
 def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
@@ -22,10 +22,10 @@ def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
     seen = lesson.seen
     shown = f"{counted(len(lesson.clips), 'clip')}, {counted(lesson.n_steps, 'step')}"
     yield f"{shown_name(seen.setting.simulator.name)}: {shown}"
-    for number, clip in enumerate(lesson.clips[:MOST_LISTED], start=1):
+    for number, clip in enumerate(lesson.clips[:MAX_LISTED], start=1):
         yield f"  {number}. {clip_words(clip)}"
-    if len(lesson.clips) > MOST_LISTED:
-        yield f"  and {len(lesson.clips) - MOST_LISTED} more"
+    if len(lesson.clips) > MAX_LISTED:
+        yield f"  and {len(lesson.clips) - MAX_LISTED} more"
     yield f"  they teach: {taught_words(lesson)}"
     yield f"  {lesson.statement()}"
     told = lesson.certificate

@@ -54,7 +54,7 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class SimulatorSettings:
-    """Point worlds with some numbers of features, a pendulum and a car in a valley."""
+    """Point worlds with some numbers of features, a pendulum and a mountain car."""
 
     trials: int = setting(10, source="our choice")
     features: tuple[int, ...] = setting((3, 4, 5, 6), source="our choice")

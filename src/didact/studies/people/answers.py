@@ -22,7 +22,7 @@ from didact.studies.people.design import ASKING, ATTENTIVE, N_ATTENTION, Design,
 MAX_COMMENT = 4000
 MAX_SECONDS = 1e6
 """What a step may take; a page that was open for longer says so much."""
-MOST_WATCHED = 1000
+MAX_WATCHED = 1000
 """Demonstrations in a watch log."""
 KEPT = (
     "kind",
@@ -222,8 +222,8 @@ def _as_watched(design: Design, kind: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not set(given) <= {"watched", "chosen", "weights", "regret"}:
         raise InvalidInput("what was watched must be an object")
     watched = given.get("watched", [])
-    if not isinstance(watched, list) or len(watched) > MOST_WATCHED:
-        raise InvalidInput(f"watched must be a list of at most {MOST_WATCHED}")
+    if not isinstance(watched, list) or len(watched) > MAX_WATCHED:
+        raise InvalidInput(f"watched must be a list of at most {MAX_WATCHED}")
     log = []
     for i, entry in enumerate(watched):
         number, plays, step, seconds = _as_list(entry, f"watched[{i}]", 4)

@@ -135,7 +135,7 @@ def drawn_places(places: Sequence[Place], n: int, seed: int, name: str) -> tuple
     return tuple(places[i] for i in order)
 
 
-MOST_WALKS = 200
+MAX_WALKS = 200
 """Demonstrations that the closed loop chooses from."""
 LONGEST_AGAIN = 8
 """Steps of a demonstration of the closed loop."""
@@ -157,7 +157,7 @@ def walks_apart(
             pairs.append((state, action))
         if pairs:
             pool.append(Demonstration(pairs, walk.member))
-        if len(pool) == MOST_WALKS:
+        if len(pool) == MAX_WALKS:
             break
     if not pool:
         raise Unsupported(

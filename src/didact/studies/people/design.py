@@ -31,7 +31,7 @@ from didact.planning import solve
 from didact.random import require_seed, stream
 from didact.studies.people.conditions import (
     CONDITIONS,
-    MOST_WALKS,
+    MAX_WALKS,
     NOWHERE,
     Place,
     Shown,
@@ -46,12 +46,12 @@ from didact.studies.people.conditions import (
 Step = tuple[str, Place]
 """The kind of a step, and the place that it is about."""
 
-MOST_QUESTIONS = 60
+MAX_QUESTIONS = 60
 MAX_TITLE = 200
 MAX_TEXT = 20_000
 MAX_ITEM = 300
-MOST_ITEMS = 40
-MOST_ROUNDS = 10
+MAX_ITEMS = 40
+MAX_ROUNDS = 10
 ASKING = ("practice", "test", "retest")
 """Steps in which one action is asked for."""
 UNREADABLE = (
@@ -120,9 +120,9 @@ class Procedure:
         whole_number(self.points, "points", 2, 11)
         whole_number(self.watch_seconds, "watch_seconds", 0, 3600)
         whole_number(self.path_steps, "path_steps", 1, 100)
-        if len(self.likert) > MOST_ITEMS:
+        if len(self.likert) > MAX_ITEMS:
             raise InvalidParameter(
-                f"likert must have at most {MOST_ITEMS} statements; it has {len(self.likert)}"
+                f"likert must have at most {MAX_ITEMS} statements; it has {len(self.likert)}"
             )
         for i, item in enumerate(self.likert):
             _require_text(item, f"likert[{i}]", MAX_ITEM)
@@ -232,7 +232,7 @@ class Design:
         for name in self.conditions:
             for each in self.shown[name]:
                 self._require_shown(each)
-        whole_number(len(self.pool), "pool", 0, MOST_WALKS)
+        whole_number(len(self.pool), "pool", 0, MAX_WALKS)
         for each in self.pool:
             self._require_shown(each)
         self._require_places()
@@ -244,12 +244,12 @@ class Design:
             whole_number(action, "action", 0, self.n_actions[member] - 1)
 
     def _require_places(self) -> None:
-        whole_number(len(self.test), "questions", 1, MOST_QUESTIONS)
-        whole_number(len(self.practice), "practice", 0, MOST_QUESTIONS)
-        whole_number(len(self.paths), "paths", 0, MOST_QUESTIONS)
-        whole_number(len(self.retest), "rounds", 0, MOST_ROUNDS)
+        whole_number(len(self.test), "questions", 1, MAX_QUESTIONS)
+        whole_number(len(self.practice), "practice", 0, MAX_QUESTIONS)
+        whole_number(len(self.paths), "paths", 0, MAX_QUESTIONS)
+        whole_number(len(self.retest), "rounds", 0, MAX_ROUNDS)
         for places in self.retest:
-            whole_number(len(places), "retest", 1, MOST_QUESTIONS)
+            whole_number(len(places), "retest", 1, MAX_QUESTIONS)
         for member, state in (*self.asked, *self.paths, *self.right):
             whole_number(member, "member", 0, len(self.members) - 1)
             whole_number(state, "state", 0)
@@ -365,10 +365,10 @@ def design_study(
     require_conditions(conditions)
     if "loss" in conditions and isinstance(subject, Family):
         raise Unsupported("condition 'loss' is for one world; name another for a family")
-    whole_number(n_questions, "n_questions", 1, MOST_QUESTIONS)
+    whole_number(n_questions, "n_questions", 1, MAX_QUESTIONS)
     for name, n in (("n_practice", n_practice), ("n_paths", n_paths)):
-        whole_number(n, name, 0, MOST_QUESTIONS)
-    whole_number(n_rounds, "n_rounds", 0, MOST_ROUNDS)
+        whole_number(n, name, 0, MAX_QUESTIONS)
+    whole_number(n_rounds, "n_rounds", 0, MAX_ROUNDS)
     apart = _apart(subject, unseen)
     shown = {name: _shown(name, subject, apart, seed) for name in conditions}
     right = _askable(subject)

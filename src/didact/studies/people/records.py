@@ -68,7 +68,7 @@ SECRET = re.compile(r"[A-Za-z0-9_-]{16,40}")
 """A participant's name in a link, and the token of a page that was agreed to."""
 
 MAX_PARTICIPANTS = 100_000
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """More than any design has."""
 MAX_VALUE = 50_000_000
 """Bytes of one value in the file."""
@@ -313,7 +313,7 @@ class Records:
         """What a participant answered, step by step; `number` counts from 1, as the file does."""
         names = ", ".join(Kept._fields)
         query = f"SELECT {names} FROM answers WHERE participant = ? ORDER BY step"
-        return tuple(Kept(*row) for row in database.execute(query, (number,)).fetchmany(MOST_STEPS))
+        return tuple(Kept(*row) for row in database.execute(query, (number,)).fetchmany(MAX_STEPS))
 
     def answer(self, participant: Participant, step: int, given: Mapping[str, Any]) -> int:
         """Keep the answer to a step; how many steps are done now. The next step only, and once."""

@@ -1,7 +1,7 @@
 // Kinds of ground: brushes to paint with, and their names, weights and colours.
 
 import { byId, make } from "./elements.js";
-import { MOST_GROUNDS, addGround, withGround, withoutGround } from "./painting.js";
+import { MAX_GROUNDS, addGround, withGround, withoutGround } from "./painting.js";
 
 const SIGNS = { wall: "Wall", end: "End", start: "Start" };
 const COLOURS = ["pale", "slate", "rose", "green", "blue", "yellow", "violet", "orange", "teal",
@@ -75,7 +75,7 @@ export function grounds(change) {
     const focused = document.activeElement?.getAttribute("aria-label");
     list.replaceChildren(...painting.features.map(row));
     if (focused) list.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
-    byId("add-ground").disabled = painting.features.length >= MOST_GROUNDS;
+    byId("add-ground").disabled = painting.features.length >= MAX_GROUNDS;
   }
 
   return { show, brush: () => brush };

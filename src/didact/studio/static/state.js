@@ -1,6 +1,6 @@
 // The state of the page: a world as the link carries it, and what was done before.
 
-import { MOST_ROWS } from "./painting.js";
+import { MAX_ROWS } from "./painting.js";
 
 // A world as text for the address bar, and back; null where the text is none.
 export function encode(subject) {
@@ -30,8 +30,8 @@ const isListOf = (value, is) => Array.isArray(value) && value.every(is);
 // Whether the page can draw a painting: what its numbers mean the server checks.
 function isPainting(painting) {
   return isObject(painting)
-    && isListOf(painting.rows, isText) && painting.rows.length > 0 && painting.rows.length <= MOST_ROWS
-    && painting.rows[0].length > 0 && painting.rows[0].length <= MOST_ROWS
+    && isListOf(painting.rows, isText) && painting.rows.length > 0 && painting.rows.length <= MAX_ROWS
+    && painting.rows[0].length > 0 && painting.rows[0].length <= MAX_ROWS
     && painting.rows.every((row) => row.length === painting.rows[0].length)
     && isListOf(painting.features, (kind) => Array.isArray(kind) && kind.length === 3
       && isText(kind[0]) && isText(kind[1]) && Number.isInteger(kind[2]))
@@ -40,7 +40,7 @@ function isPainting(painting) {
     && ["name", "slip", "discount"].every((name) => isText(painting[name]));
 }
 
-const MOST_STEPS = 300;
+const MAX_STEPS = 300;
 
 // What was done: push(state) after a change, undo() and redo() give the state to show, or null.
 export function past(first) {
@@ -49,7 +49,7 @@ export function past(first) {
     push(state) {
       const text = JSON.stringify(state);
       if (text === steps[at]) return;
-      steps = [...steps.slice(Math.max(0, at + 1 - MOST_STEPS), at + 1), text];
+      steps = [...steps.slice(Math.max(0, at + 1 - MAX_STEPS), at + 1), text];
       at = steps.length - 1;
     },
     undo: () => (at > 0 ? JSON.parse(steps[--at]) : null),

@@ -11,7 +11,7 @@ import { goodEnough } from "./good_enough.js";
 import { grounds } from "./grounds.js";
 import { learner } from "./learner.js";
 import { lessons } from "./lessons.js";
-import { WALL, MOST_ROWS, cellWords, columnsOf, painted, resized, signAt, groundAt, wouldAdd } from "./painting.js";
+import { WALL, MAX_ROWS, cellWords, columnsOf, painted, resized, signAt, groundAt, wouldAdd } from "./painting.js";
 import { presets } from "./presets.js";
 import { situation } from "./situation.js";
 import { decode, encode, past } from "./state.js";
@@ -249,7 +249,7 @@ function field(id, apply) {
 
 function side(text) {
   const number = Number(text);
-  return Number.isInteger(number) && number >= 1 && number <= MOST_ROWS ? number : null;
+  return Number.isInteger(number) && number >= 1 && number <= MAX_ROWS ? number : null;
 }
 
 field("name", (painting, text) => text && { ...painting, name: text });

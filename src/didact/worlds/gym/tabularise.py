@@ -17,7 +17,14 @@ from didact.inputs import shown
 from didact.mdp import MDP, Task
 from didact.worlds.gym.environments import has_table, walkable
 from didact.worlds.gym.tables import from_gymnasium, paid_features
-from didact.worlds.gym.walks import LIMIT, CopyWalker, Walk, as_seeds, explore, in_own_numbers
+from didact.worlds.gym.walks import (
+    LIMIT,
+    CopyWalker,
+    Exploration,
+    as_seeds,
+    explore,
+    in_own_numbers,
+)
 
 
 def from_environment(
@@ -83,7 +90,7 @@ def from_environment(
 
 
 def task_of(
-    walk: Walk,
+    walk: Exploration,
     *,
     n_actions: int,
     first_action: int = 0,
@@ -124,7 +131,7 @@ def task_of(
     )
 
 
-def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
+def _starts(walk: Exploration, start: str | None) -> dict[int, Fraction]:
     if start is None:
         return walk.starts
     if start != "uniform":
@@ -134,7 +141,7 @@ def _starts(walk: Walk, start: str | None) -> dict[int, Fraction]:
     return dict.fromkeys(walk.model, Fraction(1, len(walk.model)))
 
 
-def _state_names(walk: Walk, state_name: Callable[[Any], str]) -> list[str]:
+def _state_names(walk: Exploration, state_name: Callable[[Any], str]) -> list[str]:
     """A name for each node; the one that ends says so where the same key also goes on."""
     return [
         str(i)

@@ -30,7 +30,7 @@ import numpy as np
 
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
 from didact.files.extras import require_package
-from didact.files.reading import MOST_BYTES, open_file, shown_path
+from didact.files.reading import MAX_BYTES, open_file, shown_path
 from didact.inputs import (
     FAILURES,
     flag,
@@ -196,7 +196,7 @@ def planned(path: str, spaces: Any = None) -> tuple[Plan, bytes]:
         try:
             with zipfile.ZipFile(file) as archive:
                 data = _data(archive)
-                weights = _member(archive, "policy.pth", MOST_BYTES)
+                weights = _member(archive, "policy.pth", MAX_BYTES)
             _require_tensors(weights)
             return _plan(data, spaces, len(weights)), weights
         except DidactError as error:

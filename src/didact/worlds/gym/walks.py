@@ -76,7 +76,7 @@ class Walker(Protocol):
 
 
 @dataclass(frozen=True)
-class Walk:
+class Exploration:
     """Everything that was found: outcomes by number, nodes, the key of each number, the starts.
 
     seen: what recordings hold of each number, as a text. keep: how many numbers there are, where
@@ -103,7 +103,7 @@ class Walk:
         return Observations(tuple(None if n is None else self.seen[n[0]] for n in nodes))
 
 
-def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
+def in_own_numbers(walk: Exploration, space: Any = None) -> Exploration:
     """The walk in the environment's own numbers, where its keys are whole numbers from 0.
 
     space: the environment's, which says how many there are where it is Discrete.
@@ -133,7 +133,7 @@ def in_own_numbers(walk: Walk, space: Any = None) -> Walk:
     )
 
 
-def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk:
+def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Exploration:
     """All states that any actions reach from the resets, in the order of their discovery."""
     most = whole_number(limit, "limit", 1)
     numbers: dict[Hashable, int] = {}
@@ -170,7 +170,9 @@ def explore(walker: Walker, *, seeds: Sequence[int], limit: int = LIMIT) -> Walk
         if second.get(number) is not None:
             _require_same(walker, number, second[number], model[number], numbers)
             second[number] = None
-    return Walk(model, sorted(found), list(numbers), starts, [walker.seen(k) for k in numbers])
+    return Exploration(
+        model, sorted(found), list(numbers), starts, [walker.seen(k) for k in numbers]
+    )
 
 
 def _require_within(walker: Walker, n_states: int, limit: int) -> None:

@@ -184,7 +184,7 @@ class MountainCar:
         self.observation_space = spaces.Box(-1.2, 0.6, (2,), np.float64)
 
     def start(self, n: int, rng: np.random.Generator) -> Floats:
-        """At rest in the valley."""
+        """At rest at the lowest point."""
         return np.stack([rng.uniform(-0.6, -0.4, n), np.zeros(n)], axis=1)
 
     def step(self, states: Floats, actions: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:

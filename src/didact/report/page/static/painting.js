@@ -2,8 +2,8 @@
 
 export const WALL = "#";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
-export const MOST_ROWS = 30;
-export const MOST_GROUNDS = 12;
+export const MAX_ROWS = 30;
+export const MAX_GROUNDS = 12;
 
 export const letterOf = (ground) => LETTERS[ground];
 export const groundAt = (painting, cell) => LETTERS.indexOf(signAt(painting, cell));
