@@ -25,7 +25,7 @@ from didact.worlds.gym.environments import look_of, name_of, open_environment
 from didact.worlds.gym.tabularise import task_of
 from didact.worlds.gym.walks import (
     LIMIT,
-    Walk,
+    Exploration,
     WalkStep,
     as_seeds,
     explore,
@@ -303,7 +303,7 @@ def _state_names(keys: Sequence[Any]) -> Callable[[GridKey], str]:
     return named
 
 
-def _layout(walk: Walk, width: int, height: int) -> dict[str, Any] | None:
+def _layout(walk: Exploration, width: int, height: int) -> dict[str, Any] | None:
     """Where agent and things are in each state; None with several layouts or unknown things."""
     keys: list[Any] = [walk.keys[node[0]] for node in walk.numbering.nodes if node is not None]
     if len({key.layout for key in keys}) > 1:
