@@ -39,7 +39,25 @@ COMMANDS = (
     "select lesson.json --task {world}",
     "select wrong.json --task {world}",
 )
-ALONE = ("worlds", "reproduce example --quick --jobs 1")
+SAMPLED = "--discount 0.9 --n-rollouts 8 --length 10 --n-states 60"
+ALONE = (
+    "worlds",
+    "reproduce example --quick --jobs 1",
+    *(f"observe {name} {SAMPLED}" for name in ("point-robot", "lqr")),
+    *(
+        pytest.param(f"observe {name} {SAMPLED}", marks=pytest.mark.slow)
+        for name in ("pendulum", "mountain-car")
+    ),
+)
+OF_A_STUDY = (
+    "study init s.sqlite random-grid -p size=4 -p n_features=3 --questions 2 --practice 1",
+    "study simulate s.sqlite -n 6",
+    "study preregister s.sqlite -n 6 --out draft",
+    "study export s.sqlite --out tables",
+    "study serve s.sqlite",
+    "studio six-cell",
+    "studio --export site six-cell",
+)
 
 
 def require_fits(printed: str, command: str) -> None:
@@ -75,3 +93,20 @@ def test_the_default_output_of_every_command_fits_one_screen(didact, tmp_path, m
 def test_commands_without_a_world_fit_one_screen(didact, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     require_fits(didact(*command.split()).out, command)
+
+
+def test_studies_and_the_studio_fit_one_screen(didact, tmp_path, monkeypatch):
+    """Servers are told to be ready and end; their links have ports and tokens of full length."""
+    studio = pytest.importorskip("didact.studio")
+    monkeypatch.chdir(tmp_path)
+
+    def serve(*given, ready, **settings):
+        ready(f"http://127.0.0.1:65535/?token={'x' * 32}")
+
+    monkeypatch.setattr(studio, "serve", serve, raising=False)
+    monkeypatch.setattr(studio, "serve_study", serve, raising=False)
+    monkeypatch.setattr("didact.cli.studio.open_in_browser", lambda link, private: None)
+    for command in OF_A_STUDY:
+        answer = didact(*command.split())
+        assert answer.code == 0, (command, answer)
+        require_fits(answer.out, command)

@@ -18,12 +18,12 @@ TASK = didact.make("random-grid", size=5, n_features=4, seed=2)
 
 @pytest.fixture(scope="module")
 def found():
-    return didact.frontier(TASK, losses=["50%", "5%", "0.1%"], **SETTINGS)
+    return didact.frontier(TASK, losses=["50%", "5%", "0.1%"], time_limit=600, **SETTINGS)
 
 
 @cache
 def lesson_within(loss):
-    return didact.teach_within(TASK, teacher="exact", loss=loss, **SETTINGS)
+    return didact.teach_within(TASK, teacher="exact", loss=loss, time_limit=600, **SETTINGS)
 
 
 def test_points_are_the_lessons_of_their_bounds(found):

@@ -90,6 +90,7 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
 @options.file("--out", help="Write what was seen to this file (.npz).")
 @options.file("--html", help="Write the lesson as a page.")
 @click.option("--minari", metavar="NAME", help="Write the clips as a Minari dataset, as clips-v0.")
+@options.details
 @options.as_json
 def command(
     env: str,
@@ -99,6 +100,7 @@ def command(
     level: str,
     target: str,
     extend: bool,
+    details: bool,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -139,7 +141,9 @@ def command(
     if as_json:
         printing.print_json(lesson_document(lesson))
     else:
-        printing.print_result(lesson_lines(lesson), (given[name] for name in WRITTEN))
+        printing.print_result(
+            lesson_lines(lesson, details=details), (given[name] for name in WRITTEN)
+        )
     return printing.exit_code(holds)
 
 

@@ -161,5 +161,5 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     if as_json:
         printing.print_json(lesson_document(lesson))
     else:
-        printing.print_result(lesson_lines(lesson))
+        printing.print_result(lesson_lines(lesson, details=True))
     return printing.exit_code(not lesson.open_seen and not lesson.is_empty)

@@ -258,9 +258,8 @@ def robust_source(
     kept = {name: settings[name] for name in names if settings.get(name) is not None}
     lesson = teach_robust(task, lies, detect=detect, **kept)
     cost = teach(task, teacher="exact", bec=lesson.bec, **kept).cost
-    verb = "lets any" if detect else "survives any"
-    honest = f"honesty saves: {cost} instead of {lesson.cost}; this {verb} {lies} forged"
-    honest += " be noticed" if detect else ""
+    does = "would be noticed" if detect else "may be forged"
+    honest = f"without forgeries cost {cost} would be enough; of these any {lies} {does}"
     return _saved(Taught(task, lesson, verified_lesson(task, lesson), honest), out)
 
 

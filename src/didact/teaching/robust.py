@@ -84,8 +84,8 @@ class Attack:
         return [
             f"{shown_name(self.task_name)}: {verb} {counted(n, 'demonstration')} ({named}) and a "
             f"learner may lose {self.loss:.3g}; {bound}.",
-            f"It survives {counted(self.survives, 'lie')}: a learner who expects so many keeps "
-            f"only right rewards; {counted(self.notices, 'lie')} would be noticed.",
+            f"A learner that expects up to {counted(self.survives, 'forged demonstration')} is "
+            f"still taught; up to {self.notices} would be noticed.",
         ]
 
 

@@ -14,29 +14,36 @@ from didact.inputs import counted, in_one_line, shown_name
 from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
 from didact.teaching.clips.replan import replanned_words
 
-MAX_LISTED = 20
+MAX_LISTED, MAX_SHORT = 20, 5
+"""Clips that are told one by one: with all details, and without."""
 
 
-def lesson_lines(lesson: ClipLesson) -> Iterator[str]:
-    """The lesson: what to show, what it says, how it was measured, and what stays open."""
+def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
+    """The lesson: what to show, what it says and what stays open.
+
+    details: also what the certificate assumes, how it was measured, and all open states.
+    """
     seen = lesson.seen
+    most = MAX_LISTED if details else MAX_SHORT
     shown = f"{counted(len(lesson.clips), 'clip')}, {counted(lesson.n_steps, 'step')}"
     yield f"{shown_name(seen.setting.simulator.name)}: {shown}"
-    for number, clip in enumerate(lesson.clips[:MAX_LISTED], start=1):
+    for number, clip in enumerate(lesson.clips[:most], start=1):
         yield f"  {number}. {clip_words(clip)}"
-    if len(lesson.clips) > MAX_LISTED:
-        yield f"  and {len(lesson.clips) - MAX_LISTED} more"
+    if len(lesson.clips) > most:
+        yield f"  and {len(lesson.clips) - most} more"
     yield f"  they teach: {taught_words(lesson)}"
-    yield f"  {lesson.statement()}"
+    yield f"  {lesson.statement(assumptions=details)}"
     told = lesson.certificate
     if told is not None and told.replanned is not None:
         yield f"  {replanned_words(told.replanned, seen.setting.feature_names)}"
-    for left in lesson.left_open[:3]:
+    for left in lesson.left_open[: 3 if details else 1]:
         yield f"  open: {open_words(seen, left)}"
-    for line in measured_lines(seen):
+    for line in (*seen_lines(seen), *(measured_lines(seen) if details else ())):
         yield f"  {line}"
-    if not seen.setting.alternatives.n_actions:
+    if details and not seen.setting.alternatives.n_actions:
         yield f"  {width_words(lesson)}"
+    if not details:
+        yield "  --details: what this assumes, errors, how states are restored"
 
 
 def clip_words(clip: Clip) -> str:
@@ -89,8 +96,8 @@ def width_words(lesson: ClipLesson) -> str:
     return f"width of the class: {wide}, against 1 along the truth; larger steps make it wider"
 
 
-def measured_lines(seen: Observed) -> Iterator[str]:
-    """How it was measured, and how far it can be trusted."""
+def seen_lines(seen: Observed) -> Iterator[str]:
+    """What was seen of the policy: its return, its states and its mistakes."""
     setting = seen.setting
     if seen.episode_return is not None:
         yield (
@@ -108,6 +115,11 @@ def measured_lines(seen: Observed) -> Iterator[str]:
             f"the policy rather wants: {weights_words(seen, near.weights)}; for that it errs in "
             f"{near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
         )
+
+
+def measured_lines(seen: Observed) -> Iterator[str]:
+    """How it was measured, and how far it can be trusted."""
+    setting = seen.setting
     yield (
         f"measured: {seen.n_steps:,} simulator steps, branches of at most {setting.horizon}; "
         f"states restored {setting.simulator.restoring}"

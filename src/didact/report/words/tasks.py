@@ -32,7 +32,7 @@ def describe_frontier(task: Task | Family, found: Frontier) -> Description:
     if any(point.status == "enumerated" for point in found.points):
         facts.append("enumerated: every class of policies that fits was visited")
     facts.append("percentages are of V* less V of the uniformly random policy")
-    facts.append("mean loss: over rewards drawn evenly among the directions that fit, an estimate")
+    facts.append("mean loss: over rewards drawn uniformly among the directions that fit, estimated")
     return Description(f"{shown_name(task.name)}: demonstrations by allowed loss", tuple(facts))
 
 

@@ -20,7 +20,7 @@ export function asked(panel, desk) {
       const answer = await work(status, "The learner thinks", next, "next", { ...desk.subject(), answers, strategy: strategy.value });
       if (!answer) return;
       status.textContent = "";
-      belief.textContent = `After ${counted(answers.length, "answer")} it holds ${answer.believed} most likely, is ${(100 * answer.sure).toFixed(0)}% sure of what it would do, is wrong in ${(100 * answer.wrong).toFixed(0)}% of situations and would lose ${answer.loss.toPrecision(3)}.`;
+      belief.textContent = `After ${counted(answers.length, "answer")} it holds ${answer.believed} most likely, is ${(100 * answer.sure).toFixed(0)}% sure of what it would do, is wrong in ${(100 * answer.wrong).toFixed(0)}% of states and would lose ${answer.loss.toPrecision(3)}.`;
       if (answer.state === null) {
         told.textContent = "It has no question left.";
         asking.replaceChildren();

@@ -480,8 +480,11 @@ class ClipLesson:
             episodes, (observed, setting.simulator.action_space), target, about, replace=replace
         )
 
-    def statement(self) -> str:
-        """What is known of the lesson, in one or two sentences."""
+    def statement(self, *, assumptions: bool = True) -> str:
+        """What is known of the lesson, in one or two sentences.
+
+        assumptions: name also what it assumes.
+        """
         setting, told = self.seen.setting, self.certificate
         nothing = (
             "Nothing is taught: no action that was seen makes a difference of more than "
@@ -502,7 +505,11 @@ class ClipLesson:
             f"(these starts, this policy, discount {setting.discount:g}) {leave} "
             f"{setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
             "the policy itself errs by more. This is a statistical statement, not a proof."
-            + (f" It assumes that {'; that '.join(told.assumptions)}." if told.assumptions else "")
+            + (
+                f" It assumes that {'; that '.join(told.assumptions)}."
+                if assumptions and told.assumptions
+                else ""
+            )
         )
 
     def __repr__(self) -> str:
