@@ -75,7 +75,7 @@ def test_a_lesson_of_other_states_says_what_happened_and_what_to_do(tmp_path):
 def test_a_recording_is_parsed_once(tmp_path, monkeypatch, name):
     task = didact.make("six-cell")
     shown = [[(state, 0)] for state in (1, 2, 3)]
-    path = formats.save_recording(didact.Recording(shown, task=task), tmp_path / name)
+    path = didact.Recording(shown, task=task).save(tmp_path / name)
     parsed = []
 
     def counted(text):
