@@ -108,7 +108,7 @@ def lessons() -> Iterator[list[str]]:
             lesson = didact.teach(
                 *(task,),
                 **{"teacher": "exact", "horizon": 1, "bec": bec},
-                **{"loss": loss, "learner": "half-spaces"},
+                **{"loss": loss, "learner_model": "half-spaces"},
             )
             taken = time.process_time() - began
             assert lesson.within is not None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidFile
-from didact.files.archives import MOST_ENTRIES, Archive, read_array, write_archive
+from didact.files.archives import MAX_ENTRIES, Archive, read_array, write_archive
 
 
 @pytest.mark.parametrize("kind", ["<i8", ">i4", "u1", "<f4", "<f8", "<f2"])
@@ -53,9 +53,9 @@ def sparse(path, shape, kind="<f8", *, n_bytes=None):
     ("shape", "kind", "n_bytes", "words"),
     [
         ((250_000_000,), "<f8", None, "must hold at most"),
-        ((MOST_ENTRIES + 1,), "i1", None, "must hold at most"),
+        ((MAX_ENTRIES + 1,), "i1", None, "must hold at most"),
         ((10**9, 10**9), "<f8", 100, "must hold at most"),
-        ((MOST_ENTRIES,), "<f8", 100, "no array that NumPy saved, or not whole"),
+        ((MAX_ENTRIES,), "<f8", 100, "no array that NumPy saved, or not whole"),
         ((3,), "<f8", 2**31, "no array that NumPy saved, or not whole"),
         ((3,), "<f8", 23, "no array that NumPy saved, or not whole"),
         ((-3,), "<f8", 0, "no array that NumPy saved, or not whole"),

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.json import parse_json, plain_numbers, write_bytes
 from didact.files.kinds import archive_kind
-from didact.files.reading import MOST_BYTES as MOST_READ
+from didact.files.reading import MAX_BYTES as MAX_READ
 from didact.files.reading import Name, open_file, shown_path, system_reason
 from didact.inputs import reason_of, shown
 
-MOST_ENTRIES = 50_000_000
+MAX_ENTRIES = 50_000_000
 """An array has at most so many entries; no task has more states times actions."""
 
 DAMAGED = (
@@ -70,8 +70,8 @@ def read_entry(file: IO[bytes], n_bytes: int, kinds: str) -> NDArray[Any]:
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise InvalidFile(f"must hold floats of at most 64 bits; it holds {dtype}. Convert it")
     n_entries = math.prod(shape)
-    if n_entries > MOST_ENTRIES or n_entries * dtype.itemsize > MOST_READ:
-        raise InvalidFile(f"must hold at most {MOST_ENTRIES} numbers; its shape is {shape}")
+    if n_entries > MAX_ENTRIES or n_entries * dtype.itemsize > MAX_READ:
+        raise InvalidFile(f"must hold at most {MAX_ENTRIES} numbers; its shape is {shape}")
     if file.tell() + n_entries * dtype.itemsize != n_bytes:
         raise ValueError(f"it says it has the shape {shape}, which its bytes are not")
     file.seek(0)
