@@ -42,6 +42,7 @@ EDGE_ONLY = {
     ("exam", "--html"): "writes a sheet, as exam.report",
     ("exam", "--key"): "prints what Python returns",
     ("audit", "--person"): "answers from the keyboard, for the agent",
+    ("audit", "--against"): "another agent, as SimulatorAudit.compared_with",
     ("ask", "--person"): "answers from the keyboard, for answer",
     ("observe", "--html"): "writes the lesson as a page",
     ("select", "--simulator"): "env of observe, for continuous observations",
@@ -50,7 +51,6 @@ EDGE_ONLY = {
     ("select", "--replace"): "for --out, as of Recording.save",
 }
 PYTHON_ONLY = {
-    ("audit", "features"): "an environment, in Python alone",
     ("certify", "replan"): "always on the command line",
     "task": "WORLD", "mdp": "WORLD", "tasks": "NAMES", "unseen": "WORLD", "lesson": "LESSON",
     "demonstrations": "DEMONSTRATIONS", "source": "SOURCE", "target": "TARGET", "names": "NAME",
