@@ -1,5 +1,6 @@
 """Minari datasets: what we write the real package reads, and what it writes we read."""
 
+import inspect
 import json
 import os
 import resource
@@ -199,15 +200,23 @@ def test_anything_that_compares_by_value_is_read_as_it_was_observed(space, obser
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @PARQUET.marks[0]
-def test_pictures_are_not_compared(tmp_path):
+@pytest.mark.parametrize("are_still", [True, False])
+def test_pictures_that_jpeg_has_changed_are_refused_with_a_remedy(are_still, tmp_path):
     space = SPACES.Box(0, 255, (32, 32, 3), dtype=np.uint8)
-    still = [np.zeros((32, 32, 3), np.uint8)] * 3
-    minari.create_dataset_from_buffers(
-        "pictures-v0", [buffer_of(space, still)], observation_space=space,
-        action_space=SPACES.Discrete(2),
-    )  # fmt: skip
-    with pytest.raises(InvalidFile, match=r"must have the shape \[32, 32, 3\]"):
+    rng = np.random.default_rng(0)
+    shown = [np.zeros((32, 32, 3), np.uint8)] * 3
+    if not are_still:  # JPEGs of one length are kept as another array than those of several
+        shown = [rng.integers(0, 256, (32, 32, 3), dtype=np.uint8) // (i + 1) for i in range(3)]
+    settings = dict(observation_space=space, action_space=SPACES.Discrete(2))
+    minari.create_dataset_from_buffers("pictures-v0", [buffer_of(space, shown)], **settings)
+    with pytest.raises(InvalidFile, match=r"kept them as JPEG.*\(env, jpeg_encoding=False\)"):
         load_recording("pictures-v0")
+    if "jpeg_encoding" in inspect.signature(minari.create_dataset_from_buffers).parameters:
+        minari.create_dataset_from_buffers(
+            "plain-v0", [buffer_of(space, shown)], jpeg_encoding=False, **settings
+        )
+        (found,) = load_recording("plain-v0").demonstrations
+        assert found == ObservedDemonstration.of([(shown[0], 1), (shown[1], 0)])
 
 
 def edited(folder, **changes):

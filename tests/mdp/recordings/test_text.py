@@ -2,6 +2,7 @@
 
 import csv
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +120,17 @@ def test_pandas_reads_ours_and_we_read_theirs(tmp_path):
     assert found == dict(zip((4, 9), shown, strict=True))
 
 
+@pytest.mark.parametrize("name", ["observation_{}", "obs_{}", "obs[{}]", "observation.{}"])
+def test_continuous_observations_in_columns_are_those_in_one(name, tmp_path):
+    rows = np.random.default_rng(3).normal(size=(4, 12))
+    lines = [",".join(["episode,step,action", *(name.format(j) for j in reversed(range(12)))])]
+    lines += [f"7,{i},1," + ",".join(map(repr, row[::-1].tolist())) for i, row in enumerate(rows)]
+    back = read("\n".join(lines) + "\n", tmp_path)
+    (watched,) = back.demonstrations
+    assert watched == ObservedDemonstration.of([(row, 1) for row in rows])
+    assert back.foreign
+
+
 HEAD = "episode,step,state,action\n"
 FIRST = "the first line must name the columns episode, step, action, and state or observation"
 
@@ -132,6 +144,9 @@ FIRST = "the first line must name the columns episode, step, action, and state o
         ("episode;step;state;action\n0;0;2;1\n", "separate the columns by commas"),
         ("episode,step,state,action,observation\n", "state or observation, not both"),
         ("episode,step,state,action,step\n", "the column step once; it stands 2 times"),
+        (HEAD + "0,0,2.5,1\n", "is '2.5'; name the column observation if it is what was observed"),
+        ("episode,step,action,obs_0,obs_2\n", "must number the columns of the observation from 0"),
+        ("episode,step,action,obs_0,obs_1\n0,0,1,2,\n", "line 2, column obs_1 must say what was"),
         (HEAD + "0,0,2\n", "line 2 must have 4 cells, as the first line; it has 3"),
         (HEAD + "0,0,2,1\n0,1,[5,2],1\n", "line 3 must have 4 cells, as the first line; it has 5"),
         (HEAD + "0,0,2,1\n0,1,5,\n", "line 3, column action must be a whole number from 0; it is"),

@@ -19,6 +19,11 @@ from didact.files.extras import require_package
 from didact.files.reading import MAX_BYTES, Budget, open_file
 from didact.inputs import shown
 
+AS_JPEG = (
+    "must be pictures as they were observed; Minari kept them as JPEG, which changes them. Record "
+    "them with DataCollector(env, jpeg_encoding=False)"
+)
+
 
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[Any]:
@@ -79,6 +84,8 @@ def rows_in(parent: Any, name: str, budget: Budget, depth: int = 8) -> list[Any]
         return list(array[()])
     if array.ndim == 1 and h5py.check_string_dtype(array.dtype) is not None:
         return _texts(array, name, budget)
+    if h5py.check_vlen_dtype(array.dtype) == "uint8":
+        raise InvalidFile(f"{name} {AS_JPEG}")
     raise InvalidFile(f"{name} must hold numbers or texts; its type is {array.dtype!s:.60}")
 
 

@@ -42,6 +42,7 @@ from didact.mdp.recordings.formats import (
     target_folder,
 )
 from didact.mdp.recordings.hdf5 import (
+    AS_JPEG,
     group_in,
     image_of,
     open_hdf5,
@@ -401,6 +402,8 @@ def put_together(row: Any, space: Mapping[str, Any]) -> Any:
     try:
         return np.reshape(row, shape)
     except (TypeError, ValueError):
+        if np.size(row) > 2 and list(np.ravel(row)[:2]) == [0xFF, 0xD8]:  # how each JPEG begins
+            raise InvalidFile(f"observations {AS_JPEG}") from None
         raise InvalidFile(f"an observation must have the shape {shown(shape)}") from None
 
 

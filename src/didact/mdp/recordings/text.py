@@ -8,8 +8,9 @@ an object with `episode` and `pairs`. A file without a first line of that kind, 
 
 **Tables**: a row for each step, as spreadsheets and pandas have them. The first row names the
 columns: `episode`, `step`, `action`, and `state` (numbers of the task) or `observation` (what the
-environment showed; anything but a number or a plain text as JSON). They may stand in any order, and
-other columns are passed over. So may the rows: the steps of an episode count up by one. A table
+environment showed; anything but a number or a plain text as JSON), or `observation_0`,
+`observation_1`, ... for its numbers one by one. They may stand in any order, and other columns are
+passed over. So may the rows: the steps of an episode count up by one. A table
 holds neither its task nor a lesson."""
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,8 @@ def write_jsonlines(recording: Recording, path: Path, *, replace: bool = False) 
 ALWAYS = ("episode", "step", "action")
 SEEN = ("state", "observation")
 """Of these a table has one."""
+PART = re.compile(r"(?:observation|obs)[_.\[]?([0-9]{1,4})\]?")
+"""A column of one number of the observation, as observation_0."""
 WHOLE = re.compile(r"([0-9]{1,18})(\.0{1,30})?")
 """A whole number, also as pandas writes it in a column that once had gaps: 3.0."""
 NUMERIC = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?")
@@ -212,7 +215,9 @@ class Row:
         text = self.cells[column].strip()
         found = WHOLE.fullmatch(text)
         if found is None:
-            raise self.refusal(column, "must be a whole number from 0")
+            is_seen = column == "state" and NUMERIC.fullmatch(text)
+            remedy = "; name the column observation if it is what was observed" if is_seen else ""
+            raise self.refusal(column, "must be a whole number from 0", remedy)
         return int(found[1])
 
     def observed(self, column: str) -> Any:
@@ -234,6 +239,10 @@ class Row:
             return text
         return value
 
+    def together(self, columns: Sequence[str]) -> list[Any]:
+        """What was observed, of which each column has one number."""
+        return [self.observed(column) for column in columns]
+
     def refusal(self, column: str, rule: str, remedy: str = "") -> InvalidFile:
         """What is wrong with the cell in a column, in one line."""
         value = shown(self.cells[column]) if self.cells[column].strip() else "empty"
@@ -246,16 +255,21 @@ def read_csv(path: Path) -> Recording:
     """The demonstrations in a table."""
     place = shown_path(path)
     steps: dict[int, dict[int, tuple[Any, int, int]]] = {}
-    seen = "state"
+    seen, parts = "state", None
     for n_pairs, row in enumerate(_rows(path, place), start=1):
-        seen = next(name for name in SEEN if name in row.cells)
+        seen = "state" if "state" in row.cells else "observation"
+        if parts is None:
+            parts = [] if "observation" in row.cells else _parts(row.cells, place)
         require_size(n_pairs, place)
         episode = steps.setdefault(row.whole("episode"), {})
         step = row.whole("step")
         if step in episode:
             before = f"; line {episode[step][2]} has it too, so number the steps or the episodes"
             raise row.refusal("step", "must be another one in each row of an episode", before)
-        what = row.whole(seen) if seen == "state" else row.observed(seen)
+        if seen == "state":
+            what: Any = row.whole(seen)
+        else:
+            what = row.together(parts) if parts else row.observed(seen)
         episode[step] = (what, row.whole("action"), row.line)
     shown_ones = [_demonstration(number, episode, place) for number, episode in steps.items()]
     return recorded(shown_ones, steps, None, None, place, foreign=seen == "observation")
@@ -297,23 +311,35 @@ def _columns(cells: list[str], place: str) -> list[str]:
     """The names of the columns, if those wanted are there, each once."""
     names = [cell.strip() for cell in cells]
     there = [name for name in SEEN if name in names]
+    parts = [] if there else _parts(names, place)
     missing = [name for name in ALWAYS if name not in names]
     if len(there) == 2:
         raise InvalidFile(
             f"{place}: must have the column state or observation, not both; rename the one that is "
             "not meant"
         )
-    if missing or not there:
+    if missing or not (there or parts):
         told = f"{missing[0]} is missing" if missing else "both are missing"
         if any(sign in cells[0] for sign in ";\t"):
             told += "; separate the columns by commas"
         raise InvalidFile(f"{place}: {_rule()}; {told}")
-    for name in (*ALWAYS, *there):
+    for name in (*ALWAYS, *there, *parts):
         if names.count(name) > 1:
             raise InvalidFile(
                 f"{place}: must name the column {name} once; it stands {names.count(name)} times"
             )
     return names
+
+
+def _parts(names: Iterable[str], place: str) -> list[str]:
+    """The columns that together are the observation, in the order of their numbers."""
+    numbered = {int(found[1]): name for name in names if (found := PART.fullmatch(name))}
+    if sorted(numbered) != list(range(len(numbered))):
+        raise InvalidFile(
+            f"{place}: must number the columns of the observation from 0; it has "
+            f"{', '.join(numbered[i] for i in sorted(numbered)[:9])}"
+        )
+    return [numbered[i] for i in range(len(numbered))]
 
 
 def _rule() -> str:
