@@ -30,6 +30,7 @@ def _use_every_kernel() -> None:
 
 def _plan_teach_and_learn() -> None:
     from didact.bec.classes import equivalence_class
+    from didact.bec.nnls import needed_rows
     from didact.learners import learn
     from didact.planning import evaluate, reachable_states, solve, successor_features
     from didact.teaching import teach
@@ -50,6 +51,7 @@ def _plan_teach_and_learn() -> None:
     learn(wide.mdp, shown, n_chains=1, max_likelihoods=1000)
     bec = equivalence_class(task, arithmetic="float")
     bec.cone.center()
+    needed_rows(bec.rows.normals)
     teach(task, teacher="uvm", horizon=1, n_samples=1000, bec=bec)
     reachable_states(make("garnet", n_states=6, starts=1).mdp)
 

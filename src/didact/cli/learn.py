@@ -30,6 +30,7 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
     "birl, bio-irl, ml-irl, policy-matching, max-entropy, or one of your own.",
 )
 @click.option("--confidence", type=float, help="How strongly the teacher prefers better actions.")
+@click.option("--lies", type=WHOLE, help="So many of the demonstrations may be forged (birl).")
 @click.option(
     "--max-likelihoods", type=WHOLE, help="Likelihoods to compute until the chains have mixed."
 )

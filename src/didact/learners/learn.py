@@ -101,6 +101,8 @@ def learn(
     confidence: what values are multiplied by, from 0 (the prior) on; 100 by default.
     sampler: 'mixture' (the default) runs until the chains have mixed; 'walk' takes a number of
         steps, and is the default where an option of a walk is given.
+    lies: how many of the demonstrations may be forged; 0 by default. Rewards that at most so many
+        exclude are kept; `belief.settings["forged"]` has the probability of each to be forged.
     max_likelihoods: how many a mixture may compute; 1000000 by default. Where they end before the
         chains have mixed, a warning says so.
     n_chains: how many chains; 4 by default.
@@ -116,7 +118,8 @@ def learn(
         depend on it.
     progress: True, or a function (done, total).
 
-    Options of bio-irl, the same for a learner that knows it is being taught; those of birl, and:
+    Options of bio-irl, the same for a learner that knows it is being taught; those of birl except
+    lies, and:
 
     trust: how much it trusts its teacher to choose well (lambda); 0 is birl, 100 the default;
         'estimate' takes what `informativeness` finds, and 0 where teaching is not probable.

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -27,11 +27,12 @@ from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
 from didact.learners.belief import Belief, Mode
 from didact.learners.chains.chain import Chain, Extra, Target, is_worth_compiling
+from didact.learners.chains.lies import Lies
 from didact.learners.chains.modes import Modes, StartSearch, missed_notes
 from didact.learners.chains.options import ChainOptions, Lengths, Sampling
 from didact.learners.chains.rounds import RoundChain, Run, SamplerRun
 from didact.learners.chains.scores import Scorer
-from didact.learners.evidence import Evidence, certify
+from didact.learners.evidence import Evidence, as_confidence, certify
 from didact.numerics.exact import Floats
 from didact.registry import passing_on
 from didact.stages import counting
@@ -56,9 +57,22 @@ STEP_SIZE = 0.05
 
 
 @passing_on(ChainOptions)
-def birl(evidence: Evidence, rng: np.random.Generator, **options: Any) -> Belief:
-    """Draws from the posterior of the weights given demonstrations; options: see `ChainOptions`."""
-    return sample_posterior(evidence, rng, ChainOptions(**options))
+def birl(evidence: Evidence, rng: np.random.Generator, *, lies: int = 0, **options: Any) -> Belief:
+    """Draws from the posterior of the weights given demonstrations.
+
+    lies: how many of these may be forged, see `Lies`; 0 trusts all. options: see `ChainOptions`.
+    """
+    chains, n = ChainOptions(**options), len(evidence.demonstrations)
+    if not whole_number(lies, "lies", 0):
+        return sample_posterior(evidence, rng, chains)
+    if lies >= n:
+        raise InvalidParameter(
+            f"lies must be less than the number of demonstrations, {n}; it is {shown(lies)}"
+        )
+    doubt = Lies(evidence, lies, as_confidence(chains.confidence))
+    belief = sample_posterior(evidence, rng, chains, extra=doubt)
+    forged = doubt.forged(belief.samples_flat).tolist()
+    return replace(belief, settings={**belief.settings, "lies": lies, "forged": forged})
 
 
 def sample_posterior(

@@ -98,6 +98,18 @@ def _doubted_lines(task: Task, fit: Fit) -> Iterator[str]:
         )
 
 
+def forged_lines(belief: Belief) -> list[str]:
+    """Which demonstrations look forged, where some may be: those likelier forged than honest."""
+    forged = belief.settings.get("forged")
+    if forged is None:
+        return []
+    order = sorted(range(len(forged)), key=lambda i: -forged[i])
+    named = [i for i in order if forged[i] > 0.5]
+    found = ", ".join(f"{i + 1} (probability {forged[i]:.2g})" for i in named or order[:1])
+    said = "forged, it seems" if named else "none looks forged; likeliest"
+    return [f"{said}: demonstration {found}; at most {belief.settings['lies']} may be"]
+
+
 def describe_belief(
     task: Task, belief: Belief, evaluation: Evaluation | None, fit: Fit | None
 ) -> Description:
@@ -105,7 +117,8 @@ def describe_belief(
     warnings = tuple(f"warning: {line}" for line in belief.warnings)
     facts: list[str | Listing] = [*told_lines(belief, evaluation, task)]
     facts.append(Listing("", warnings, MAX_WARNINGS, "warning"))
-    facts += fit_lines(task, fit)
+    # A forged step is no sign of a confidence that is too high, which the fit would take it for.
+    facts += forged_lines(belief) or fit_lines(task, fit)
     details: list[str | Listing] = []
     if fit is not None:
         doubted = tuple(_doubted_lines(task, fit))
