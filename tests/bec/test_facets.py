@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.directions import TOLERANCE, label_units, unit_rows
-from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, IS_ZERO, _first_met, find_facets
-from didact.errors import InvalidNumber, InvalidParameter
+from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, _first_met, find_facets
+from didact.errors import InvalidParameter
 from didact.numerics import compiled as kernels
 from tests.effort import examples, number
 
@@ -41,8 +41,8 @@ def grid_world_rows(size, k, seed, discount=0.95):
             break
         policy[better] = values[better].argmax(axis=1)
     after = discount * counts[following]
-    rows = after[np.arange(n), policy][:, None, :] - after
-    return rows.reshape(-1, k), weights
+    rows = (after[np.arange(n), policy][:, None, :] - after).reshape(-1, k)
+    return rows[np.linalg.norm(rows, axis=1) > 1e-12], weights
 
 
 def lp_facets(rows):
@@ -107,14 +107,13 @@ class TestAgainstOracles:
     def test_integer_rows_agree_with_exact_double_description(self, seed, k, n):
         rng = np.random.default_rng(seed)
         rows, point = integer_cone(rng, n, k)
+        rows = rows[np.any(rows != 0, axis=1)]
         cone = find_facets(rows, point)
         check_consistent(rows, cone)
-        nonzero = np.flatnonzero(np.any(rows != 0, axis=1))
-        assert (cone.facet_of == IS_ZERO).sum() == len(rows) - len(nonzero)
-        equalities, dimension, facets = exact_cone(rows[nonzero])
-        assert cone.equalities.tolist() == nonzero[equalities].tolist()
+        equalities, dimension, facets = exact_cone(rows)
+        assert cone.equalities.tolist() == list(equalities)
         assert len(cone.lineality) == dimension
-        assert sorted(cone.facet_of[nonzero[facets]]) == list(range(len(cone.facets)))
+        assert sorted(cone.facet_of[facets]) == list(range(len(cone.facets)))
         assert cone.n_unknown == 0
 
     @pytest.mark.parametrize(("size", "k", "seed"), [(5, 4, 0), (6, 6, 1), (6, 8, 2)])
@@ -124,8 +123,7 @@ class TestAgainstOracles:
         check_consistent(rows, cone)
         assert cone.margin > 1e-5
         assert cone.largest_residual < 1e-12
-        units, kept = unit_rows(rows)
-        distinct = kept[label_units(units)[1]]
+        distinct = label_units(unit_rows(rows))[1]
         assert distinct[lp_facets(rows[distinct])].tolist() == cone.facets.tolist()
 
     @examples(12, 60)
@@ -225,25 +223,19 @@ class TestLineality:
 
 class TestSmallAndBadInput:
     def test_one_dimension(self):
-        assert find_facets([[2.0], [3.0], [0.0]], [1.0]).facet_of.tolist() == [0, 0, IS_ZERO]
+        assert find_facets([[2.0], [3.0]], [1.0]).facet_of.tolist() == [0, 0]
         assert find_facets([[-2.0]], [-0.5]).facets.tolist() == [0]
         assert len(find_facets([[1.0], [-1.0]], [0.0]).lineality) == 1
         assert find_facets([[1.0], [4.0]], [0.0]).facets.tolist() == [0]
 
     def test_no_rows(self):
-        for rows in (np.zeros((0, 3)), np.zeros((4, 3))):
-            cone = find_facets(rows, [1.0, 2.0, 3.0])
-            assert cone.facet_of.tolist() == [IS_ZERO] * len(rows)
-            assert cone.lineality.shape == (0, 3)
-            assert (len(cone.facets), cone.margin, cone.n_unknown) == (0, np.inf, 0)
+        cone = find_facets(np.zeros((0, 3)), [1.0, 2.0, 3.0])
+        assert cone.lineality.shape == (0, 3)
+        assert (len(cone.facets), cone.margin, cone.n_unknown) == (0, np.inf, 0)
 
     def test_a_point_outside_is_refused(self):
         with pytest.raises(InvalidParameter, match="row 2 is violated"):
             find_facets([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], [1.0, 1.0])
-        with pytest.raises(InvalidParameter, match=r"shape \(2,\)"):
-            find_facets([[1.0, 0.0]], [1.0])
-        with pytest.raises(InvalidNumber, match="inside"):
-            find_facets([[1.0, 0.0]], [1.0, np.inf])
 
     def test_results_are_read_only(self):
         cone = find_facets(np.eye(2), [1.0, 1.0])
@@ -331,8 +323,7 @@ def test_copies_of_rows_change_no_facet(seed, has_ties):
         across = np.cross(weights[:3], rng.standard_normal(3))
         rows = np.vstack([rows, np.append(across, 0.0), np.append(-across, 0.0)])
     rows = rows[np.linalg.norm(rows, axis=1) > 1e-9]
-    units, kept = unit_rows(rows)
-    rows = rows[kept[label_units(units)[1]]]
+    rows = rows[label_units(unit_rows(rows))[1]]
     once, twice = find_facets(rows, weights), find_facets(np.vstack([rows, 3.0 * rows]), weights)
     assert len(once.equalities) == 2 * has_ties
     assert once.facets.tolist() == twice.facets.tolist()

@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, get_args
 
@@ -35,7 +34,7 @@ from didact.bec.classes import EquivalenceClass, class_of, member_with
 from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
 from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
-from didact.bec.proofs import policy_documents
+from didact.bec.proofs import implied, policy_documents
 from didact.errors import InvalidParameter
 from didact.files.json import write_json
 from didact.inputs import choice, counted, flag, shown_name
@@ -296,10 +295,7 @@ def exam_proof(bec: EquivalenceClass, questions: Sequence[ExamQuestion]) -> dict
         **policy_documents(bec),
         "rows": [number_texts(row) for row in bec.rows.exact],
         "generators": [[number, 0] for number in range(len(rows))],
-        "multipliers": [
-            [[i, number_text(share)] for i, share in _combination(bec, row, rows, strict)]
-            for row in bec.rows.exact
-        ],
+        "multipliers": _combinations(bec, rows, strict),
         "agents": [number_texts(_misled(bec, rows, strict, i)) for i in range(len(rows))],
     }
 
@@ -326,10 +322,7 @@ def action_proof(bec: EquivalenceClass, questions: Sequence[ExamQuestion]) -> di
         "claim": "decides",
         **policy_documents(bec),
         "generators": [place for place, _ in stated.values()],
-        "multipliers": [
-            [[i, number_text(share)] for i, share in _combination(bec, row, rows, strict_rows)]
-            for row in bec.rows.exact
-        ],
+        "multipliers": _combinations(bec, rows, strict_rows),
     }
 
 
@@ -339,34 +332,19 @@ def right_row(question: ExamQuestion) -> Row:
     return negated(question.normal) if question.key == "second" else question.normal
 
 
-def _combination(
-    bec: EquivalenceClass, row: Row, rows: Sequence[Row], strict: Sequence[bool]
-) -> list[tuple[int, Fraction]]:
-    """The row as a sum of multiples of the questions' rows."""
-    ready = _ready(bec, row, rows)
-    if ready is not None:
-        return ready
+def _combinations(
+    bec: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool]
+) -> list[list[Any]]:
+    """Every row of the class as a sum of multiples of the questions' rows."""
     both = [(i, 1, r) for i, r in enumerate(rows)]
     both += [(i, -1, negated(r)) for i, r in enumerate(rows) if not strict[i]]
-    verdict = decide([r for _, _, r in both], row)
-    if not isinstance(verdict, Inside):
-        raise AssertionError("the questions do not cover the class")
-    found = zip(verdict.multipliers.indices, verdict.multipliers.fractions, strict=True)
-    return [(both[j][0], both[j][1] * share) for j, share in found]
-
-
-def _ready(
-    bec: EquivalenceClass, row: Row, rows: Sequence[Row]
-) -> list[tuple[int, Fraction]] | None:
-    """What the class knows of the row already, where all that it names are questions."""
-    exact, place = bec.rows.exact or (), {r: i for i, r in enumerate(rows)}
-    if row in place:
-        return [(place[row], Fraction(1))]
-    found: Multipliers | None = bec.cone.multipliers.get(exact.index(row))
-    if found is None or any(exact[i] not in place for i in found.indices):
-        return None
-    pairs = zip(found.indices, found.fractions, strict=True)
-    return [(place[exact[i]], share) for i, share in pairs]
+    written = []
+    for found in implied(tuple(r for _, _, r in both), bec.rows.exact or (), bec.cone.multipliers):
+        if not isinstance(found, Multipliers):
+            raise AssertionError("the questions do not cover the class")
+        shares = zip(found.indices, found.fractions, strict=True)
+        written.append([[both[j][0], number_text(both[j][1] * share)] for j, share in shares])
+    return written
 
 
 def _misled(

@@ -10,9 +10,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from didact.errors import InvalidNumber, InvalidParameter
 from didact.random import stream
 
 Floats = NDArray[np.float64]
@@ -21,42 +20,15 @@ Indices = NDArray[np.int64]
 TOLERANCE = 1e-9
 """Directions, in radians, that are not told apart; also the distance that counts as none."""
 
-NEGLIGIBLE = 1e-12
-"""Length of a zero row as a share of the longest row: below it a difference is rounding."""
 
-_SAFE_TO_SQUARE = 1e100
-"""Entries between its inverse and it can be squared and summed without overflow or underflow."""
+def lengths_of(rows: Floats) -> Floats:
+    """The Euclidean length of each row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
-def unit_rows(rows: ArrayLike, zero_below: float | None = None) -> tuple[Floats, Indices]:
-    """The rows that are not zero, scaled to unit length, (m, k), and their indices, (m,).
-
-    A row is zero when its length is at most `zero_below`: the caller's bound on the error of a row,
-    or, when none is given, NEGLIGIBLE times the length of the longest row. Scaling all rows by one
-    positive number changes nothing.
-    """
-    matrix = np.asarray(rows, dtype=np.float64)
-    if matrix.ndim != 2:
-        raise InvalidParameter(f"rows must have shape (n, k); they have shape {matrix.shape}")
-    largest = max(float(matrix.max(initial=0.0)), -float(matrix.min(initial=0.0)))
-    if not np.isfinite(largest):
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise InvalidNumber(
-            f"rows[{row}, {column}] must be a finite number; it is {matrix[row, column]}"
-        )
-    scale = 1.0
-    if largest > 0.0 and not 1.0 / _SAFE_TO_SQUARE < largest < _SAFE_TO_SQUARE:
-        scale = largest
-        matrix = matrix / scale
-    lengths = _lengths(matrix)
-    if zero_below is None:
-        limit = NEGLIGIBLE * float(lengths.max(initial=0.0))
-    else:
-        limit = zero_below / scale
-    kept = (lengths > limit).nonzero()[0]
-    if len(kept) < len(matrix):
-        matrix, lengths = matrix[kept], lengths[kept]
-    return matrix / lengths[:, None], kept
+def unit_rows(rows: Floats) -> Floats:
+    """Rows, none of which is zero, scaled to length one."""
+    return np.asarray(rows / lengths_of(rows)[:, None])
 
 
 def label_units(units: Floats) -> tuple[Indices, Indices]:
@@ -74,7 +46,7 @@ def label_units(units: Floats) -> tuple[Indices, Indices]:
     first, far = groups[:0], np.zeros(n, dtype=np.bool_)
     for line in (_line(k), *np.eye(k)):
         groups, first = _split(groups, units @ line)
-        far = _lengths(units - units[first][groups]) > TOLERANCE
+        far = lengths_of(units - units[first][groups]) > TOLERANCE
         if not far.any():
             break
     else:
@@ -107,10 +79,6 @@ def _linked(rows: Floats) -> Indices:
     left, right = KDTree(rows).query_pairs(TOLERANCE, output_type="ndarray").T
     graph = coo_array((np.ones(len(left)), (left, right)), shape=(len(rows), len(rows)))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
-
-
-def _lengths(rows: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 @cache

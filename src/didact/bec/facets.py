@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from didact.bec.directions import TOLERANCE, label_units, unit_rows
+from didact.bec.directions import TOLERANCE, label_units, lengths_of, unit_rows
 from didact.bec.nnls import (
     EXCLUDED,
     FREE,
@@ -35,7 +35,7 @@ from didact.bec.nnls import (
     new_workspace,
     solve_nonnegative,
 )
-from didact.errors import InvalidNumber, InvalidParameter
+from didact.errors import InvalidParameter
 from didact.numerics.compiled import kernel
 from didact.random import stream
 
@@ -48,7 +48,7 @@ ROUNDING = 1e-12
 INSIDE, OUTSIDE, UNKNOWN = 0, 1, 2
 """Where a row lies to the cone of the facets known so far."""
 
-IS_REDUNDANT, IS_EQUALITY, IS_ZERO = -1, -2, -3
+IS_REDUNDANT, IS_EQUALITY = -1, -2
 """What `facet_of` says of a row that belongs to no facet."""
 
 _JOLT = 0.25
@@ -73,7 +73,7 @@ class FloatCone:
     facets: Indices
     """One row for each extreme ray of C/L: the first of its class, in increasing order."""
     facet_of: Indices
-    """(n,) number of the facet a row repeats modulo L, or IS_REDUNDANT, IS_EQUALITY, IS_ZERO."""
+    """(n,) number of the facet a row repeats modulo L, or IS_REDUNDANT, or IS_EQUALITY."""
     margin: float
     """Decided facets are at least so far from the cone of the others; infinite without facets."""
     largest_residual: float
@@ -82,24 +82,16 @@ class FloatCone:
     """Facets kept although their test was undecided."""
 
 
-def find_facets(
-    rows: ArrayLike,
-    inside: ArrayLike,
-    *,
-    zero_below: float | None = None,
-) -> FloatCone:
+def find_facets(rows: ArrayLike, inside: ArrayLike) -> FloatCone:
     """The facets and the lineality space of {w : rows w >= 0}, which has the point `inside`.
 
-    `rows` is (n, k); rows that vanish at `inside` may be equalities. Zero rows are those of
-    `unit_rows`. The answer is a set: permuting rows only renames it.
+    `rows` is (n, k), none of them zero; rows that vanish at `inside` may be equalities. The answer
+    is a set: permuting rows only renames it.
     """
-    matrix = np.asarray(rows, dtype=np.float64)
-    units, kept = unit_rows(matrix, zero_below)
-    point = _unit_point(inside, matrix.shape[1])
+    units, point = unit_rows(np.asarray(rows, dtype=np.float64)), _unit_point(inside)
     labels, first = label_units(units)
-    lineality, scan = _scan(units[first], point, kept[first])
-    facet_of, facets = np.full(len(matrix), IS_ZERO), kept[first[scan.facets]]
-    facet_of[kept] = scan.facet_of[labels]
+    lineality, scan = _scan(units[first], point, first)
+    facet_of, facets = scan.facet_of[labels], first[scan.facets]
     equalities = (facet_of == IS_EQUALITY).nonzero()[0]
     for array in (lineality, equalities, facets, facet_of):
         array.setflags(write=False)
@@ -111,7 +103,7 @@ def find_facets(
 
 def all_hold(rows: Floats, point: ArrayLike) -> bool:
     """Whether a point satisfies unit rows (n, k) up to the tolerance, as `find_facets` needs it."""
-    return not len(rows) or bool((rows @ _unit_point(point, rows.shape[1])).min() >= -TOLERANCE)
+    return not len(rows) or bool((rows @ _unit_point(point)).min() >= -TOLERANCE)
 
 
 def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, _Scan]:
@@ -130,7 +122,7 @@ def _scan_with_ties(
     """L, and the scan when rows vanish at the point: divide by L, and move off the other ties."""
     lineality, inward, residual, n_unknown = _split_ties(distinct[ties])
     across = _project_out(distinct, lineality)
-    lengths = np.sqrt(np.einsum("ij,ij->i", across, across))
+    lengths = lengths_of(across)
     outside = np.flatnonzero(lengths > TOLERANCE)
     quotient = across[outside] / lengths[outside, None]
     labels, first = label_units(quotient)
@@ -353,19 +345,11 @@ def _slack_off_ties(rows: Floats, point: Floats, inward: Floats) -> Floats:
     return moved
 
 
-def _unit_point(inside: ArrayLike, k: int) -> Floats:
+def _unit_point(inside: ArrayLike) -> Floats:
     """The point scaled to unit length; the origin stays."""
     point = np.asarray(inside, dtype=np.float64)
-    if point.shape != (k,):
-        raise InvalidParameter(f"inside must have shape ({k},); it has shape {point.shape}")
-    if not np.isfinite(point).all():
-        raise InvalidNumber(f"inside must be finite numbers; it is {point}")
-    largest = float(np.abs(point).max(initial=0.0))
-    if largest == 0.0:
-        return point
-    scaled = point / largest
-    unit: Floats = scaled / math.sqrt(scaled @ scaled)
-    return unit
+    scaled = point / (float(np.abs(point).max(initial=0.0)) or 1.0)  # squares must not overflow
+    return np.asarray(scaled / (math.sqrt(scaled @ scaled) or 1.0))
 
 
 def _require_inside(slack: Floats, indices: Indices) -> None:

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.directions import TOLERANCE, label_units
+from didact.bec.directions import TOLERANCE, label_units, lengths_of, unit_rows
 from didact.bec.linear import Row, integers, primitive, unit_floats
 from didact.errors import InvalidModel
 from didact.inputs import choice, counted
@@ -88,8 +88,7 @@ class Rows:
         """Unit rows (m, k) of features that are scaled to size one; weights then times `scales`."""
         if self.scales is None:
             return self.normals
-        rows = self.normals / self.scales
-        return _unit(rows)
+        return unit_rows(self.normals / self.scales)
 
     def balanced_weights(self, weights: Floats) -> Floats:
         """The weights that say of balanced rows what these say of normals."""
@@ -251,7 +250,7 @@ def _float_rows(
     paid = _paid_in_scope(counts.mdp, shown)
     if scales is not None:
         raw, doubts, sizes, paid = (x / scales for x in (raw, doubts, sizes, paid))
-    length, doubt = _lengths(raw), math.sqrt(doubts @ doubts)
+    length, doubt = lengths_of(raw), math.sqrt(doubts @ doubts)
     longest = float(length.max(initial=0.0))
     firm = ((length > 4 * doubt) & (length > SHORTEST * longest)).nonzero()[0]
     units, lengths = raw[firm], length[firm]
@@ -284,12 +283,12 @@ def _float_rows(
         turned |= is_shared & (doubt / lengths > LARGEST_DOUBT)
     n_lost = int(np.count_nonzero(lost)) + int(np.count_nonzero(turned))
     return Rows(
-        distinct if scales is None else _unit(distinct * scales),
+        distinct if scales is None else unit_rows(distinct * scales),
         None,
         statements,
         number,
         error_bound=float(doubt / lengths.min(initial=np.inf)),
-        spread=float(_lengths(between).max(initial=0.0)),
+        spread=float(lengths_of(between).max(initial=0.0)),
         n_lost=n_lost + int(not _sees_all(counts.mdp, counts.policy)),
         strict=strict,
         scales=scales,
@@ -367,14 +366,6 @@ def _differs(
     is_long = is_long | (np.abs(raw) > MANY_STEPS * ROUNDING * sizes).any(axis=1)
     beyond = (np.abs(raw) > 1.001 * doubts).any(axis=1)
     return np.asarray((is_long & ~is_rounding) | beyond)
-
-
-def _lengths(rows: Floats) -> Floats:
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
-
-
-def _unit(rows: Floats) -> Floats:
-    return np.asarray(rows / _lengths(rows)[:, None])
 
 
 def joined_rows(parts: Sequence[Rows], firsts: Sequence[int]) -> Rows:
