@@ -138,7 +138,7 @@ def attack(
     wrong = [i for i, d in enumerate(shown) if not _is_right(bec, d)]
     if wrong:
         raise InvalidParameter(
-            f"attack is on demonstrations that are right; number {wrong[0]} (from 0) takes a "
+            f"attack is on demonstrations that are right; demonstration {wrong[0] + 1} takes a "
             "suboptimal action. Leave it out"
         )
     thin = fewest_excluding(bec, shown)

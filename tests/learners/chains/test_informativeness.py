@@ -162,6 +162,8 @@ def test_what_one_listed_reward_explains_names_it() -> None:
     assert named.log_bayes_factor > 0 > other.log_bayes_factor
     assert named.verdict in str(named.to_dict())
     assert len(named.adds) == mdp.n_states
+    first = int(np.argmax(named.adds)) + 1  # people count demonstrations from 1
+    assert f"demonstration {first} adds {max(named.adds):.3g}" in str(named)
 
 
 @pytest.mark.filterwarnings("ignore::didact.errors.NotMixed")

@@ -174,7 +174,7 @@ class Informativeness:
         ]
         if len(self.adds) > 1:
             order = sorted(range(len(self.adds)), key=lambda i: -self.adds[i])[:8]
-            told = ", ".join(f"{i} adds {self.adds[i]:.3g}" for i in order)
+            told = ", ".join(f"{i + 1} adds {self.adds[i]:.3g}" for i in order)
             found.append(f"Of the {self.measure.replace('-', ' ')}, demonstration {told}.")
         return found
 
