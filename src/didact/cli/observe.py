@@ -69,6 +69,12 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
 @click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
 @click.option("--repeats", type=options.Whole(2), help="Branches of each action, with chance.")
 @click.option("--reward-range", help="The least and the largest reward of a step, as 0,1.")
+@click.option(
+    "--expected-return",
+    type=float,
+    help="The agent's mean return where it is known: warns where it is far below. results.json "
+    "beside an agent tells it.",
+)
 @options.number("--jobs", default=1, within=options.Whole(1), help="Processes that branch.")
 @click.option("--cluster", metavar="ADDRESS", help="A Dask scheduler that branches instead.")
 @options.file("--checkpoint", help="Keep what is done there, and go on from it.")
@@ -174,6 +180,7 @@ def observed_lesson(
     from didact.files.kinds import PAGE, archive_kind
     from didact.report.page.simulators import simulator_page
     from didact.teaching import certify, teach
+    from didact.worlds.gym.runs import names_agent, recorded_return
 
     for place, kind in ((out, archive_kind(OBSERVED_FORMAT)), (html, PAGE)):
         if place is not None:  # tried before the long work
@@ -184,6 +191,8 @@ def observed_lesson(
     phi: Any = features
     if features not in (None, "auto"):
         phi = named_object(str(features), "--features")
+    if policy is not None and settings.get("expected_return") is None and names_agent(policy):
+        settings["expected_return"] = recorded_return(policy)
     sampling, workers = (
         {field.name: settings.pop(field.name) for field in fields(kind) if field.name in settings}
         for kind in (ObserveSettings, ObserveWorkers)

@@ -1,12 +1,14 @@
 """Observing a policy: what is refused, what is measured, and that seeds decide everything."""
 
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 import didact
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import DidactWarning, InvalidModel, InvalidParameter
 from didact.report.words.observed import measured_lines
 from didact.stages import Deadline, listening
 from didact.teaching.clips.lesson import clips_of
@@ -377,3 +379,16 @@ def test_each_of_several_discrete_actions_is_tried_alone():
     assert didact.certify(seen, didact.teach(seen), n_states=300).certificate.holds
     with pytest.raises(InvalidParameter, match="actions is for continuous actions"):
         observe(Knobs(), discount=0.5, actions=0.1)
+
+
+def test_a_return_far_below_the_expected_one_is_a_warning():
+    given = dict(discount=0.99, n_rollouts=3, length=5)
+    with pytest.warns(DidactWarning, match="return of an episode, 100, is far below the expected"):
+        seen = observe(Long(), expected_return=200.0, **given)
+    assert any("far below the expected 200" in note for note in seen.notes)
+    assert any("far below the expected 200" in line for line in measured_lines(seen))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert observe(Long(), expected_return=110.0, **given).notes == ()
+    with pytest.raises(InvalidParameter, match="expected_return must be a number"):
+        observe(Long(), expected_return="much", **given)

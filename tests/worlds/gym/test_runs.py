@@ -16,6 +16,7 @@ from didact.worlds.gym.runs import (
     frames_of,
     normalisation_of,
     read_pickle,
+    recorded_return,
     run_settings,
     warn_of_settings,
 )
@@ -154,3 +155,12 @@ def test_names_of_gym_in_a_trusted_pickle_are_those_of_gymnasium(tmp_path, monke
     monkeypatch.setitem(sys.modules, "gym", None)
     with open(tmp_path / "space.pkl", "rb") as file:
         assert isinstance(read_pickle(file), Box)
+
+
+def test_the_return_of_an_evaluation_is_read_beside_the_agent(tmp_path):
+    agent = str(write_agent(tmp_path / "FrozenLake-v1.zip"))
+    assert recorded_return(agent) is None
+    told = {'{"mean_reward": 500.0}': 500.0, "[": None, '{"mean_reward": "x"}': None, "[3]": None}
+    for text, value in {**told, '{"mean_reward": NaN}': None}.items():
+        (tmp_path / "results.json").write_text(text)
+        assert recorded_return(agent) == value

@@ -13,6 +13,7 @@ Chance is found where a simulator draws from a generator that is not part of its
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, TypeVar
@@ -43,7 +44,7 @@ from didact.bec.observed.setting import (
     fit_notes,
     fitted_weights,
 )
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import DidactWarning, InvalidModel, InvalidParameter
 from didact.inputs import (
     FAILURES,
     as_float,
@@ -88,6 +89,8 @@ N_RETURNS = 10
 """Episodes whose return is told, where rollouts do not go to their end."""
 PILOTS = 40
 """States of the first measurement, by which scale, tolerance and horizon are fixed."""
+FAR_BELOW = 0.2
+"""Share of the expected return, and three standard errors, by which a mean return is far below."""
 MIN_PILOTS = 3
 """Where time is short."""
 ROLLED, PROBED, PILOTED, FLOORED = 0.25, 0.15, 0.35, 0.15
@@ -124,6 +127,8 @@ class ObserveSettings:
         'mujoco', 'copy' or 'replay'.
     reward_range: the least and the largest reward of a step, where they are known; without them
         certificates assume that rewards stay within those of the steps that were made.
+    expected_return: the policy's mean return of an episode where it is known, as of its training:
+        it is warned where the one that is seen is far below, and what it sees is likely wrong.
     seconds: that observing may take, about: fewer episodes and states are looked at where all would
         take longer.
     """
@@ -136,6 +141,7 @@ class ObserveSettings:
     repeats: int | None = None
     restore: str = "auto"
     reward_range: Any = None
+    expected_return: float | None = None
     seconds: float | None = None
 
     def __post_init__(self) -> None:
@@ -147,6 +153,10 @@ class ObserveSettings:
             raise InvalidParameter(f"seconds must be above 0; it is {shown(self.seconds)}")
         object.__setattr__(self, "held", _held(self.held))
         object.__setattr__(self, "reward_range", _reward_range(self.reward_range))
+        if self.expected_return is not None and not math.isfinite(as_float(self.expected_return)):
+            raise InvalidParameter(
+                f"expected_return must be a number; it is {shown(self.expected_return)}"
+            )
 
 
 def observe(
@@ -184,7 +194,8 @@ def observe(
     tolerance: return below which a difference counts as none; by default a twentieth of what an
         action typically makes a difference.
     settings: where episodes begin and how states are branched: `ObserveSettings` or a dict of its
-        fields: starts, recorded, actions, held, horizon, repeats, restore, reward_range.
+        fields: starts, recorded, actions, held, horizon, repeats, restore, reward_range,
+        expected_return, seconds.
     workers: who steps branches: `ObserveWorkers` or a dict of its fields: jobs, cluster,
         checkpoint, progress. The result does not depend on them.
     seed: None, a whole number, or a generator.
@@ -413,7 +424,15 @@ class _Observer(NamedTuple):
         _tell_forecast(setting, len(walked.states))
         found = _observed(replace(setting, workers=workers), walked, rng)
         own = None if whole.is_cut else float(whole.returns.mean())
+        if own is not None:
+            notes += _return_notes(whole.returns, self._expected())
         return _require_measurable(replace(found, notes=notes, episode_return=own))
+
+    def _expected(self) -> float | None:
+        """The mean return that was given, or that of recorded episodes."""
+        if self.settings.expected_return is not None or self.episodes is None:
+            return self.settings.expected_return
+        return float(np.mean([np.sum(episode.rewards) for episode in self.episodes]))
 
     def _in_time(self, seconds_a_step: float) -> int:
         """How many states can be branched before the deadline, at most."""
@@ -483,6 +502,22 @@ class _Observer(NamedTuple):
         probed = BranchRewards(StepRewards(weights)).add_all(steps).record()
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes
+
+
+def _return_notes(returns: Floats, expected: float | None) -> tuple[str, ...]:
+    """A note, and a warning, where returns of episodes are far below the expected one."""
+    if expected is None:
+        return ()
+    mean, n = float(returns.mean()), len(returns)
+    error = float(returns.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    if expected - mean <= max(FAR_BELOW * abs(expected), 3 * error):
+        return ()
+    told = (
+        f"the mean return of an episode, {mean:.4g}, is far below the expected {expected:.4g}: "
+        "look at the agent's normalisation and wrappers"
+    )
+    warnings.warn(told, DidactWarning, stacklevel=4)
+    return (told,)
 
 
 def _tell_forecast(setting: Setting, n_states: int) -> float:

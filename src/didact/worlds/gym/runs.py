@@ -11,6 +11,8 @@ and nobody installs any more, become those of `gymnasium`, and empty classes whe
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import warnings
@@ -23,7 +25,7 @@ import numpy as np
 
 from didact.errors import DidactWarning, InvalidFile, Unsupported
 from didact.files.reading import open_file, shown_path
-from didact.inputs import FAILURES, reason_of
+from didact.inputs import FAILURES, is_number, reason_of
 
 NORMALISATIONS = ("vecnormalize.pkl", "vec_normalize.pkl")
 """Files in which VecNormalize keeps how observations were normalised: the zoo's name, the hub's."""
@@ -89,6 +91,21 @@ def run_settings(path: str) -> dict[str, str]:
             pairs += re.findall(r"^(\w+): (\S.*)$", text, re.MULTILINE)
             found |= {key: value.strip().strip("'\"") for key, value in pairs}
     return found
+
+
+def recorded_return(path: str) -> float | None:
+    """The mean return of an agent's evaluation, which `results.json` beside its file tells; None
+    without."""
+    place = _beside(agent_file(path), ("results.json",))
+    if place is None:
+        return None
+    with open_file(place) as file:
+        try:
+            told = json.loads(file.read(1_000_000))
+        except (ValueError, RecursionError):
+            return None
+    mean = told.get("mean_reward") if isinstance(told, dict) else None
+    return float(mean) if is_number(mean) and math.isfinite(mean) else None
 
 
 def normalisation_of(path: str) -> str | None:
