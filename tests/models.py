@@ -4,10 +4,12 @@ starts, features of states or of pairs, zero, duplicate and dependent features."
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from hypothesis import strategies as st
 
 from didact.mdp import MDP, Task, Transitions
+from didact.worlds import gridworld, make
 
 DISCOUNTS = ["0", "1/2", "0.9", "0.95", "0.99", "9999/10000"]
 WEIGHTS = ["0", "1", "-1", "2", "-1/2", "1/3", "-10", "1.00000000000000001", "0.1", "0.3"]
@@ -63,3 +65,34 @@ def tasks(
 
 def terminal_states(mask: list[bool]) -> list[int]:
     return [state for state, ends in enumerate(mask) if ends]
+
+
+WORLDS = ("six-cell", "random", "slippery", "garnet", "chain", "tied", "one-start")
+"""Of `small_world`."""
+
+
+@cache
+def small_world(name: str) -> Task:
+    """Ends and no ends, slippery, tied (equalities), one start, one feature: by their names."""
+    if name == "tied":
+        return gridworld(
+            [".a.", "b.a", "..b"], weights={".": 0, "a": 1, "b": -1}, discount="0.9", name="tied"
+        )
+    if name == "one-start":
+        return gridworld(
+            ["S..#", ".#.b", "...G"],
+            weights={"S": -1, ".": "-1", "b": -3, "G": 0},
+            terminal="G", start="S", discount="0.9", name="one start",
+        )  # fmt: skip
+    made = {
+        "six-cell": ("six-cell", {}),
+        "random": ("random-grid", {"size": 4, "n_features": 3, "seed": 5}),
+        "slippery": (
+            "random-grid",
+            {"size": 3, "n_features": 3, "slip": "1/4", "terminals": 1, "seed": 1},
+        ),
+        "garnet": ("garnet", {"n_states": 6, "branching": 2, "terminals": 1, "seed": 2}),
+        "chain": ("chain", {}),
+    }
+    kind, parameters = made[name]
+    return make(kind, **parameters)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.words import describe, describe_half_space, half_space_words
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
-from didact.mdp import MDP, Task, Transitions
 from didact.teaching import teach
 from didact.worlds import make
+from tests.bec.test_cone import task_of_rows
 
 TWO = ("white", "grey")
 THREE = ("white", "sand", "grey")
@@ -253,14 +253,6 @@ def test_float_arithmetic_says_as_many_things():
     assert len(said) == 3
     assert "exactly as much as" in said[0]
     assert said[1] == "a step on white is never a gain"
-
-
-def task_of_rows(rows, weights) -> Task:
-    """One state for each row r, where taking action 0 instead of 1 is worth r.w; then the end."""
-    n, zero = len(rows), [0] * len(rows[0])
-    moves = [(s, a, n, 1) for s in range(n) for a in (0, 1)]
-    phi = [*([list(row), zero] for row in rows), [zero, zero]]
-    return Task(MDP(Transitions.from_rows(moves, n + 1, 2), phi, 0, terminal=[n]), weights)
 
 
 @pytest.mark.parametrize("arithmetic", ["exact", "float"])

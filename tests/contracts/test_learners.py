@@ -18,8 +18,8 @@ from didact.mdp import MDP, Task
 from didact.planning import rollout, solve
 from didact.planning.policies import as_policy
 from didact.teaching import teach
-from didact.worlds import gridworld, make
 from tests.effort import crossed
+from tests.models import small_world
 
 BUILT_IN = ("birl", "bio-irl", "ml-irl", "policy-matching", "max-entropy")
 CHAINS = ("birl", "bio-irl")
@@ -34,26 +34,13 @@ QUICK = {
 @functools.cache
 def world(name: str) -> Task:
     """Small worlds: ends and no ends, slippery, tied, one start, pair features, one feature."""
-    if name == "tied":
-        return gridworld(
-            [".a.", "b.a", "..b"], weights={".": 0, "a": 1, "b": -1}, discount="0.9", name="tied"
-        )
     if name == "pairs":
         rng = np.random.default_rng(0)
         moves = rng.dirichlet(np.ones(4), size=(4, 3))
         return Task(MDP(moves, rng.normal(size=(4, 3, 3)).round(2), "0.9", start=0), [1, -1, 2])
     if name == "one-feature":
         return one_feature()
-    made = {
-        "six-cell": ("six-cell", {}),
-        "random": ("random-grid", {"size": 4, "n_features": 3, "seed": 5}),
-        "slippery": (
-            "random-grid",
-            {"size": 3, "n_features": 3, "slip": "1/4", "terminals": 1, "seed": 1},
-        ),
-    }
-    kind, parameters = made[name]
-    return make(kind, **parameters)
+    return small_world(name)
 
 
 def one_feature() -> Task:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from importlib import metadata
 
@@ -15,43 +14,14 @@ from didact.errors import InvalidParameter
 from didact.learners import register_learner
 from didact.mdp import Demonstration, Task
 from didact.planning import solve
-from didact.worlds import gridworld, make
+from didact.worlds import gridworld
 from tests.active.beliefs import situation_of
 from tests.active.weighing import NAME, weighing
 from tests.effort import crossed
+from tests.models import WORLDS, small_world
 
 BUILT_IN = ("random", "max-entropy", "max-infogain", "max-var", "scot", "exact")
 BENCHMARKS = ("scot", "exact")
-
-
-@functools.cache
-def world(name: str) -> Task:
-    """Small worlds: ends and no ends, slippery, tied, one start, one feature, features of pairs."""
-    if name == "tied":
-        return gridworld(
-            [".a.", "b.a", "..b"], weights={".": 0, "a": 1, "b": -1}, discount="0.9", name="tied"
-        )
-    if name == "one-start":
-        return gridworld(
-            ["S..#", ".#.b", "...G"],
-            weights={"S": -1, ".": "-1", "b": -3, "G": 0},
-            terminal="G", start="S", discount="0.9", name="one start",
-        )  # fmt: skip
-    made = {
-        "six-cell": ("six-cell", {}),
-        "random": ("random-grid", {"size": 4, "n_features": 3, "seed": 5}),
-        "slippery": (
-            "random-grid",
-            {"size": 3, "n_features": 3, "slip": "1/4", "terminals": 1, "seed": 1},
-        ),
-        "garnet": ("garnet", {"n_states": 6, "branching": 2, "terminals": 1, "seed": 2}),
-        "chain": ("chain", {}),
-    }
-    kind, parameters = made[name]
-    return make(kind, **parameters)
-
-
-WORLDS = ("six-cell", "random", "slippery", "garnet", "chain", "tied", "one-start")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +39,7 @@ def run_of(task, strategy, **settings):
     ("strategy", "name", "horizon"), crossed(BUILT_IN, WORLDS, [1, 3], one_in=2)
 )
 def test_contract(strategy, name, horizon):
-    assert_contract(world(name), strategy, horizon=horizon)
+    assert_contract(small_world(name), strategy, horizon=horizon)
 
 
 def assert_contract(task: Task, strategy: str, **settings) -> None:
@@ -111,7 +81,7 @@ def test_a_world_of_one_choice_is_no_trouble(strategy):
 
 
 def scored(scores, open_states=None) -> Query | None:
-    task = world("random")
+    task = small_world("random")
     found = situation_of(task, [task.weights])
     if open_states is not None:
         found = Situation(task, found.belief, found.draws, np.array(open_states))
@@ -160,7 +130,7 @@ OWN = {
 def test_a_strategy_of_ones_own_registers_in_one_line(kind, name):
     register_strategy("mine")(OWN[kind])
     assert strategies()["mine"] is OWN[kind]
-    assert_contract(world(name), "mine")
+    assert_contract(small_world(name), "mine")
 
 
 def test_own_options_and_memory():
@@ -170,20 +140,20 @@ def test_own_options_and_memory():
         situation.memory["place"] = place
         return place if place in situation.open_states else None
 
-    run = run_of(world("random"), "round", strategy_options={"step": 5}, n_queries=9)
+    run = run_of(small_world("random"), "round", strategy_options={"step": 5}, n_queries=9)
     assert (run.states, run.ended) == ((0, 5, 10, 15), "done")
     assert run.settings["step"] == 5
     with pytest.raises(InvalidParameter, match="strategy 'round' has no option 'stride'"):
-        run_of(world("random"), "round", strategy_options={"stride": 5})
+        run_of(small_world("random"), "round", strategy_options={"stride": 5})
 
 
 def test_own_demonstrations_are_checked_and_taken():
     register_strategy("told")(lambda situation, rng: Demonstration([(3, 0)]))
-    run = run_of(world("random"), "told", n_queries=2)
+    run = run_of(small_world("random"), "told", n_queries=2)
     assert [d.pairs for d in run.demonstrations] == [((3, 0),)] * 2
     register_strategy("wrong")(lambda situation, rng: Demonstration([(99, 0)]))
     with pytest.raises(ValueError, match="state must be from 0 to 15"):
-        run_of(world("random"), "wrong")
+        run_of(small_world("random"), "wrong")
 
 
 def fails(situation, rng):
@@ -210,7 +180,7 @@ def test_bad_strategies_fail_with_one_readable_line(kind):
     function, message = BAD[kind]
     register_strategy("bad")(function)
     with pytest.raises(InvalidParameter) as raised:
-        run_of(world("random"), "bad")
+        run_of(small_world("random"), "bad")
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -236,7 +206,7 @@ def test_installed_strategies_are_found(monkeypatch):
 
     found = {"didact.strategies": [Entry()]}
     monkeypatch.setattr(metadata, "entry_points", lambda group: found[group])
-    assert run_of(world("random"), "installed").states == (0, 1, 2)
+    assert run_of(small_world("random"), "installed").states == (0, 1, 2)
 
 
 def test_scores_of_a_finite_posterior_decide_the_question():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import math
@@ -27,8 +26,8 @@ from didact.teaching import (
     teachers,
 )
 from didact.teaching.lesson import LESSON_FORMAT, verify
-from didact.worlds import gridworld, make
 from tests.effort import crossed
+from tests.models import WORLDS, small_world
 
 BUILT_IN = ("scot", "scot-redundant", "exact", "uvm", "random")
 OWN_OPTIONS = {"uvm": {"n_samples": 500}, "random": {"n": 4}}
@@ -36,36 +35,6 @@ SETTINGS = {
     "teacher", "horizon", "cost", "scope", "arithmetic", "rollouts", "starts", "budget", "closed",
     "min_probability", "trim", "seed",
 }  # fmt: skip
-
-
-@functools.cache
-def world(name: str) -> Task:
-    """Small worlds: ends and no ends, slippery, tied (equalities), one start, one feature."""
-    if name == "tied":
-        return gridworld(
-            [".a.", "b.a", "..b"], weights={".": 0, "a": 1, "b": -1}, discount="0.9", name="tied"
-        )
-    if name == "one-start":
-        return gridworld(
-            ["S..#", ".#.b", "...G"],
-            weights={"S": -1, ".": "-1", "b": -3, "G": 0},
-            terminal="G", start="S", discount="0.9", name="one start",
-        )  # fmt: skip
-    made = {
-        "six-cell": ("six-cell", {}),
-        "random": ("random-grid", {"size": 4, "n_features": 3, "seed": 5}),
-        "slippery": (
-            "random-grid",
-            {"size": 3, "n_features": 3, "slip": "1/4", "terminals": 1, "seed": 1},
-        ),
-        "garnet": ("garnet", {"n_states": 6, "branching": 2, "terminals": 1, "seed": 2}),
-        "chain": ("chain", {}),
-    }
-    kind, parameters = made[name]
-    return make(kind, **parameters)
-
-
-WORLDS = ("six-cell", "random", "slippery", "garnet", "chain", "tied", "one-start")
 
 
 def half_a_pair_more(demonstration) -> Fraction:
@@ -96,7 +65,7 @@ OPTIONS = {
     ("teacher", "name", "options"), crossed(BUILT_IN, WORLDS, OPTIONS, one_in=5)
 )
 def test_contract(teacher, name, options, tmp_path):
-    assert_contract(world(name), teacher, OPTIONS[options](world(name)), tmp_path)
+    assert_contract(small_world(name), teacher, OPTIONS[options](small_world(name)), tmp_path)
 
 
 def test_the_contract_covers_every_built_in_teacher():
@@ -105,10 +74,10 @@ def test_the_contract_covers_every_built_in_teacher():
 
 
 def test_the_worlds_are_of_every_kind():
-    classes = [teach(world(name), horizon=1) for name in WORLDS]
+    classes = [teach(small_world(name), horizon=1) for name in WORLDS]
     assert any(lesson.n_equalities for lesson in classes)
     assert {lesson.status for lesson in classes} == {"complete", "partial"}
-    assert not world("slippery").mdp.is_deterministic()
+    assert not small_world("slippery").mdp.is_deterministic()
 
 
 def assert_contract(task: Task, teacher: str, options: dict, tmp_path) -> Lesson:
@@ -245,7 +214,7 @@ def shuffled(problem: Problem, rng: np.random.Generator, most: int = 5) -> Picks
 @pytest.mark.usefixtures("own_registries")
 def test_a_teacher_of_ones_own_registers_in_one_line(function, options, name, tmp_path):
     register_teacher("mine")(function)
-    assert_contract(world(name), "mine", OPTIONS[options](world(name)), tmp_path)
+    assert_contract(small_world(name), "mine", OPTIONS[options](small_world(name)), tmp_path)
 
 
 @pytest.mark.usefixtures("own_registries")
@@ -257,7 +226,7 @@ def test_a_registered_function_stays_what_it_is():
 @pytest.mark.usefixtures("own_registries")
 def test_claimed_gains_are_not_taken_on_trust():
     register_teacher("boaster")(lambda problem, rng: Picks((0,), (1000,)))
-    lesson = teach(world("random"), teacher="boaster", horizon=1)
+    lesson = teach(small_world("random"), teacher="boaster", horizon=1)
     assert lesson.gains[0] < 100
 
 
@@ -288,7 +257,7 @@ def test_bad_teachers_fail_with_one_readable_line(kind):
     function, message = BAD[kind]
     register_teacher("bad")(function)
     with pytest.raises(InvalidParameter) as raised:
-        teach(world("random"), teacher="bad", horizon=1, budget=2)
+        teach(small_world("random"), teacher="bad", horizon=1, budget=2)
     line = str(raised.value)
     assert message in line
     assert "\n" not in line
@@ -335,13 +304,13 @@ def test_bad_teachers_fail_with_one_readable_line(kind):
 )
 def test_bad_options_are_told_in_one_line(options, message):
     with pytest.raises(InvalidInput) as raised:
-        teach(world("random"), **options)
+        teach(small_world("random"), **options)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 def test_starts_that_are_terminal_or_out_of_scope_are_refused():
-    task = world("one-start")
+    task = small_world("one-start")
     goal = int(np.flatnonzero(task.mdp.terminal)[0])
     with pytest.raises(InvalidParameter, match="starts must not be terminal"):
         teach(task, starts=[goal])
@@ -376,19 +345,19 @@ def test_built_in_teachers_stay():
 def test_a_generator_is_a_seed(teacher):
     options = {"teacher": teacher, "rollouts": 2, "horizon": 3, **OWN_OPTIONS.get(teacher, {})}
     one, two = (
-        teach(world("slippery"), seed=np.random.default_rng(3), **options).document()
+        teach(small_world("slippery"), seed=np.random.default_rng(3), **options).document()
         for _ in range(2)
     )
     assert one == two
     assert one["settings"]["seed"] is None
-    assert teach(world("slippery"), seed=np.int64(3), **options).settings["seed"] == 3
-    teach(world("slippery"), seed=None, **options)
+    assert teach(small_world("slippery"), seed=np.int64(3), **options).settings["seed"] == 3
+    teach(small_world("slippery"), seed=None, **options)
 
 
 @pytest.mark.usefixtures("own_registries")
 def test_options_that_no_file_can_hold_are_written_as_text(tmp_path):
     register_teacher("mine")(lambda problem, rng, rank=None, share=0.5: [0])
-    lesson = teach(world("random"), teacher="mine", horizon=1, rank={1, 2}, share=0.1)
+    lesson = teach(small_world("random"), teacher="mine", horizon=1, rank={1, 2}, share=0.1)
     assert (lesson.settings["rank"], lesson.settings["share"]) == ("{1, 2}", 0.1)
     lesson.save(tmp_path / "lesson.json")
     assert load_lesson(tmp_path / "lesson.json").document() == lesson.document()
@@ -399,7 +368,7 @@ WRONG_VALUES = (None, 3, -1, "x", [], {}, [[]], 1.5, True, "1/0", 10**400, [1], 
 
 def test_a_damaged_lesson_file_is_told_in_one_line(tmp_path):
     """Each field replaced by each wrong value, or left out: refused, or still a whole lesson."""
-    document, path = teach(world("six-cell"), starts=[4]).document(), tmp_path / "lesson.json"
+    document, path = teach(small_world("six-cell"), starts=[4]).document(), tmp_path / "lesson.json"
     damaged = [
         {k: v for k, v in document.items() if k != gone} for gone in document
     ]  # fmt: skip

@@ -8,19 +8,23 @@ import sys
 import pytest
 
 from tests.command_line import Answer, in_own_process
+from tests.edges import test_faults
 
 COMMANDS = {
-    "a task": ["show", "six-cell", "--out", "task.json"],
-    "a lesson": ["teach", "six-cell", "--out", "lesson.json"],
-    "a page": ["explain", "six-cell", "-o", "page.html"],
-    "a belief": ["learn", "six-cell", "shown.json", "--n-steps", "20", "--out", "belief.npz"],
-    "a run": ["ask", "six-cell", "--n-queries", "1", "--n-steps", "20", "--out", "run.json"],
-    "ranks": ["rank", "six-cell", "--no-exact", "--out", "rank.json"],
-    "JSON": ["convert", "shown.json", "to.json", "--task", "six-cell", "--replace"],
-    "JSON lines": ["convert", "shown.json", "to.jsonl", "--task", "six-cell", "--replace"],
-    "a table": ["convert", "shown.json", "to.csv", "--task", "six-cell", "--replace"],
-    "Minari": ["convert", "shown.json", "./to-v0", "--task", "six-cell", "--replace"],
-    "imitation": ["convert", "shown.json", "to", "--task", "six-cell", "--replace"],
+    name: test_faults.COMMANDS[name]
+    for name in (
+        "a task",
+        "a lesson",
+        "a page",
+        "a belief",
+        "a run",
+        "ranks",
+        "JSON",
+        "JSON lines",
+        "a table",
+        "Minari",
+        "imitation",
+    )
 }
 
 SCRIPT = """

@@ -22,6 +22,7 @@ from didact.report.studies import index_page, report_csv, report_markdown, repor
 from didact.studies.store import RunInfo, Store, stored_settings
 from didact.worlds.gym.trained import planned
 from tests.effort import number
+from tests.faults import contents
 from tests.fuzz.contract import Files, Target, keeps_contract
 from tests.fuzz.edits import edited_bytes, edited_json
 from tests.fuzz.packed import (
@@ -51,14 +52,6 @@ def six_cell() -> didact.Task:
     return didact.make("six-cell")
 
 
-def files_in(folder: Path) -> Files:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 # Policies and beliefs
 
 
@@ -77,7 +70,7 @@ def belief_files() -> list[Files]:
     for belief in (drawn, point):
         with tempfile.TemporaryDirectory() as folder:
             belief.save(Path(folder) / "given.npz")
-            found.append(files_in(Path(folder)))
+            found.append(contents(Path(folder)))
     return found
 
 
@@ -101,7 +94,7 @@ def observed_files() -> list[Files]:
         seen = didact.observe(name, discount=0.8, n_rollouts=2, length=2)
         with tempfile.TemporaryDirectory() as folder:
             seen.save(Path(folder) / "given.npz")
-            found.append(files_in(Path(folder)))
+            found.append(contents(Path(folder)))
     return found
 
 
@@ -160,7 +153,7 @@ def saved_recording(target: str, **options: object) -> Files:
     recording = Recording(lesson.demonstrations, task=six_cell(), lesson=lesson.document())
     with tempfile.TemporaryDirectory() as folder:
         recording.save(Path(folder) / target, **options)
-        return files_in(Path(folder))
+        return contents(Path(folder))
 
 
 def minari_files() -> list[Files]:
@@ -189,7 +182,7 @@ def table_files(data_format: str) -> tuple[Files, ...]:
             truncations=[False, False], options={"start_state": 5},
         )  # fmt: skip
         storage.update_episodes([steps, steps])
-        return (files_in(Path(folder)),)
+        return (contents(Path(folder)),)
 
 
 def imitation_files() -> list[Files]:
