@@ -22,6 +22,7 @@ ROWS = ["aaab", "a#da", "adac"]
 
 SEEN = """() => JSON.stringify([
   document.querySelector("#board .picture").innerHTML, document.querySelector("#key").innerHTML,
+  document.querySelector("#status").textContent,
   [...document.querySelectorAll(".cell")].map((cell) => cell.outerHTML),
 ])"""
 GAME = """() => JSON.stringify([...document.querySelector("#panel-learner").querySelectorAll(

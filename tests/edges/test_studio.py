@@ -341,6 +341,36 @@ def test_other_worlds_are_opened(traveller, name, parameters, verdict):
     assert traveller.locator("#panel-lesson svg[role=img]").count() > 0
 
 
+def test_views_of_one_world_say_so_of_a_family(traveller):
+    traveller.click("#open-world")
+    traveller.fill("#open-name", "random-grid")
+    traveller.fill("#open-parameters", "size=3 members=3")
+    traveller.click("#open-go")
+    settled(traveller)
+    traveller.wait_for_selector("#open-member")
+    for view in ("cone", "asked"):
+        traveller.click(f"#tab-{view}")
+        assert traveller.locator(f"#panel-{view}").inner_text().startswith("This view is of one")
+        assert not traveller.locator(f"#panel-{view} .lead, #panel-{view} .slide").is_visible()
+    traveller.click("#open-member")
+    traveller.wait_for_selector("#tab-lesson[aria-selected=true]")
+    settled(traveller)
+    traveller.click("#tab-asked")
+    assert traveller.locator("#panel-asked .lead").is_visible()
+
+
+def test_work_about_a_world_that_is_no_longer_shown_is_dropped(traveller):
+    traveller.route("**/ask/next", lambda route: None)
+    traveller.click("#tab-asked")
+    traveller.click("#panel-asked .main")
+    traveller.clock.fast_forward(2000)
+    traveller.wait_for_selector("#panel-asked .work")
+    traveller.click("#presets button >> nth=0")
+    settled(traveller)
+    assert traveller.locator("#panel-asked .status").inner_text() == ""
+    traveller.unroute("**/ask/next")
+
+
 def test_three_weights_are_a_sphere_that_turns(traveller):
     traveller.click("#open-world")
     traveller.fill("#open-name", "random-grid")

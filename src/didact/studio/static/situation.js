@@ -42,7 +42,7 @@ export function situation(board, { subject, isSecret, open, drawn }) {
     const select = make("select", { onchange: () => { chosen[i] = select.value; jump(); } },
       ...options.map((text) => make("option", { value: text }, name === "Situation" ? text : text.slice(name.length + 1) || text)));
     select.value = chosen[i] ?? options[0];
-    return make("label", { className: "field" }, { passenger: "Passenger", to: "Destination" }[name] ?? name, select);
+    return make("label", { className: "field" }, { passenger: "Passenger", to: "Destination", looking: "Looking" }[name] ?? name, select);
   }
 
   function members() {
@@ -81,6 +81,7 @@ export function situation(board, { subject, isSecret, open, drawn }) {
   return {
     update,
     stateOf, cellOf,
+    isFamily: () => (view?.members.length ?? 0) > 0,
     // Shows a state: its cell, and what else its name says.
     go(state) { if (state >= 0 && state !== at) { at = state; update(); } },
     forget() { view = null; at = null; member = 0; chosen = []; place.replaceChildren(); },

@@ -17,7 +17,7 @@ import { situation } from "./situation.js";
 import { decode, encode, past } from "./state.js";
 import { tabs } from "./tabs.js";
 import { teacher } from "./teacher.js";
-import { latest, work } from "./work.js";
+import { drop, latest, work } from "./work.js";
 
 const status = byId("status");
 let subject = named() ?? JSON.parse(document.body.dataset.first);
@@ -37,7 +37,8 @@ for (const [name, words, view] of [
   ["cone", "Cone", cone], ["enough", "Good enough", goodEnough], ["teacher", "Play the teacher", teacher], ["learner", "Play the learner", learner],
   ["asked", "Be asked", asked], ["exam", "Examine", examine], ["export", "Export", exports_],
 ]) {
-  const panel = views.add(name, words, () => games[name].opened?.(), () => games[name].closed?.());
+  const panel = views.add(name, words, () => openGame(name), () => games[name].closed?.());
+  if (name !== "export") panel.append(make("p", { className: "one-only" }, "This view is of one world: choose a member beside the board and open it alone."));
   if (IS_STATIC && ["enough", "teacher", "asked"].includes(name)) {
     panel.append(make("p", {}, NOT_HERE));
     byId(`tab-${name}`).classList.add("away");
@@ -58,6 +59,13 @@ function named() {
 
 function isPainted() { return "painting" in subject; }
 
+// A family has no view of its own but the lesson and the files.
+function openGame(name) {
+  const isAway = name !== "export" && !isPainted() && other.isFamily();
+  byId(`panel-${name}`).classList.toggle("of-one", isAway);
+  if (!isAway) games[name].opened?.();
+}
+
 // In a game the world is not painted.
 function canPaint(view) { return ["lesson", "cone", "enough"].includes(view); }
 
@@ -68,10 +76,17 @@ function showTools(view) {
 
 function change(next, isDone = true, isSliding = false) {
   subject = next;
+  leave();
   if (isDone) { done.push(subject); keep(); }
   for (const game of Object.values(games)) game.forget?.();
   if (!isPainted()) other.forget();
   show(isSliding);
+}
+
+// What is asked about the world before goes, and a view that it did not have.
+function leave() {
+  drop();
+  if (byId("panels").querySelector(".of-one:not([hidden])")) views.choose("lesson");
 }
 
 function keep() {
@@ -97,7 +112,7 @@ function show(isSliding = false) {
   teaching = setTimeout(async () => {
     document.body.dataset.waiting = "no";
     await lesson.update();
-    if (views.chosen() === "cone") games.cone.opened();
+    if (["cone", "teacher", "export"].includes(views.chosen())) openGame(views.chosen());
   }, 300);
 }
 
@@ -126,6 +141,8 @@ function showOther() {
 function drawnOther(told) {
   if (isPainted()) return;
   world.cells().forEach((cell) => { cell.style.background = ""; cell.title = ""; cell.dataset.mark = ""; });
+  const chosen = views.chosen(), isNew = !byId(`panel-${chosen}`).classList.contains("of-one");
+  if (other.isFamily() && isNew && !["lesson", "export"].includes(chosen)) { openGame(chosen); games[chosen].closed?.(); }
   if (told.error) { status.textContent = told.error; status.classList.add("problem"); return; }
   if (isSecret()) byId("key").innerHTML = (told.rules ? `<p>${told.rules}</p>` : "") + told.legend;
   else byId("key").textContent = [told.key, told.rules].filter(Boolean).join(" ");
@@ -161,6 +178,12 @@ function isSecret() { return byId("board").classList.contains("secret"); }
 function showKey() {
   if (isSecret()) byId("key").innerHTML = (seen.neutral.rules ? `<p>${seen.neutral.rules}</p>` : "") + seen.neutral.legend;
   else byId("key").textContent = seen.key;
+}
+
+// Which comparisons are close depends on the reward too.
+function showClose(told) {
+  if (status.classList.contains("problem")) return;
+  status.textContent = told.n_close && !isSecret() ? `${counted(told.n_close, "comparison")} too close for floats: drawn as ties.` : "";
 }
 
 const freeCells = () => [...subject.painting.rows.join("")].flatMap((sign, i) => (sign === WALL ? [] : [i]));
@@ -206,8 +229,8 @@ const look = latest(async () => {
     [seen, looked] = [told, wanted];
     if (number === revision) draw(told);
     shown(number);
-    status.textContent = told.n_close ? `${counted(told.n_close, "comparison")} too close for floats: drawn as ties.` : "";
     status.classList.remove("problem");
+    showClose(told);
   } catch (error) {
     status.textContent = error.message;
     status.classList.add("problem");
@@ -225,6 +248,7 @@ function draw(told) {
   const hidden = isSecret();
   world.picture(hidden ? told.neutral.picture : told.picture);
   showKey();
+  showClose(told);
   const values = told.values.filter((value) => value !== null);
   const least = Math.min(...values), room = Math.max(...values) - least || 1;
   const shaded = (byId("shade")?.checked ?? true) && !hidden;
@@ -262,6 +286,7 @@ byId("shade")?.addEventListener("change", () => { if (seen) draw(seen); });
 function restore(state) {
   if (!state) return;
   subject = state;
+  leave();
   keep();
   for (const game of Object.values(games)) game.forget?.();
   other.forget();

@@ -29,8 +29,9 @@ export function teacher(panel, desk) {
     problem.textContent = "";
     state.value = String(from);
     try {
-      const rolled = await ask("roll", { ...desk.subject(), state: from, length: Number(length.value) });
-      if (!rolled) return;
+      const about = desk.subject();
+      const rolled = await ask("roll", { ...about, state: from, length: Number(length.value) });
+      if (!rolled || about !== desk.subject()) return;
       chosen.push(rolled.demonstration);
       update();
     } catch (error) {

@@ -3,7 +3,11 @@
 import { ask, stage } from "./ask.js";
 import { make } from "./elements.js";
 
-const PATIENCE = 600, GLANCE = 300;
+const PATIENCE = 600, GLANCE = 300, DROPPED = "dropped";
+const running = new Set();
+
+// Ends all work without a word: the world that it is about is no longer the one shown.
+export function drop() { [...running].forEach((control) => control.abort(DROPPED)); }
 
 // The answer to a question, or null when something newer was asked or somebody cancelled it.
 // place: where the line stands; words: what is done; again(): asks once more after a cancel.
@@ -13,6 +17,7 @@ export async function work(place, words, again, kind, question) {
   const cancel = make("button", { type: "button", className: "cancel", onclick: () => control.abort() }, "Cancel");
   const line = make("span", { className: "work" }, told, clock, cancel);
   let asking = false;
+  running.add(control);
 
   async function look() {
     const passed = performance.now() - began;
@@ -28,10 +33,12 @@ export async function work(place, words, again, kind, question) {
 
   const timer = setInterval(look, GLANCE);
   try {
-    return await ask(kind, question, control.signal);
+    const told = await ask(kind, question, control.signal);
+    return control.signal.aborted ? null : told;
   } finally {
     clearInterval(timer);
-    if (control.signal.aborted) cancelled(place, again, line.contains(document.activeElement));
+    running.delete(control);
+    if (control.signal.aborted && control.signal.reason !== DROPPED) cancelled(place, again, line.contains(document.activeElement));
     else if (line.isConnected) place.replaceChildren();
   }
 }
