@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import zlib
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import didact as library
 from didact.report.page.simulators import png, simulator_page, small
+from didact.report.words.observed import truth_words
+from didact.worlds.simulators.point_robot import MOVES, PointRobot
 from tests.command_line import refused
 
 ROBOT = ("observe", "point-robot", "--discount", "0.9", "--n-rollouts", "8", "--length", "10",
@@ -48,7 +51,7 @@ def test_a_lesson_is_told_saved_and_written_as_a_page(didact, tmp_path):
     page = html.read_text()
     assert page.count("<article") == int(done.verdict.split()[1])
     assert "<polyline" in page
-    assert "Left to right: number 1 of the state, from 0" in page
+    assert "Left to right: across, from 0" in page
     assert "offset-path: path(" in page  # a dot moves along the way
     assert "This is a statistical statement, not a proof." in page
     document = json.loads(didact(*ROBOT, "--json").out)
@@ -117,6 +120,37 @@ def test_pictures_are_small_and_can_be_read():
     lines = lines.reshape(100, 1 + 450)
     assert not lines[:, 0].any()
     np.testing.assert_array_equal(lines[:, 1:].reshape(100, 150, 3), tiny)
+
+
+def test_a_clip_shows_names_ground_and_where_the_closest_other_action_leads():
+    seen = library.observe("point-robot", discount=0.9, n_rollouts=3, length=6)
+    lesson = library.teach(seen)
+    page = simulator_page(lesson)
+    kinds = re.findall(r'class="mark-name">(patch \d)</text>', page)
+    assert sorted(kinds) == sorted([f"patch {i}" for i in range(3)] * 3 * len(lesson.clips))
+    clip = lesson.clips[0]
+    assert f"actions {PointRobot.action_names[clip.actions[0]]}," in page
+    place = next(i for i, state in enumerate(seen.states) if state is clip.states[0])
+    worth = seen.rows[place] @ seen.setting.weights
+    other = seen.others[place][min((w, i) for i, w in enumerate(worth) if w > 0)[1]]
+    names = page.partition("The closest other ones: ")[2]
+    assert names.startswith(PointRobot.action_names[other])
+    (x, y), (u, v) = re.findall(r"[ML]([\d.]+) ([\d.]+)", page.partition('class="ghost" d="')[2])[
+        :2
+    ]
+    moved = np.array([float(u) - float(x), float(y) - float(v)])
+    wanted = MOVES[other] / np.ptp(np.vstack([seen.observations, PointRobot().centres]), axis=0)
+    np.testing.assert_allclose(
+        moved / np.linalg.norm(moved), wanted / np.linalg.norm(wanted), atol=0.02
+    )
+
+
+def test_a_taught_reward_that_contradicts_the_true_one_is_told():
+    seen = library.observe("point-robot", discount=0.9, n_rollouts=3, length=6)
+    lesson = library.teach(seen)
+    assert truth_words(lesson).startswith("That they differ is no contradiction")
+    lesson.__dict__["weights"] = -lesson.weights
+    assert truth_words(lesson).startswith("The two contradict each other: in ")
 
 
 def test_what_was_read_from_a_file_is_drawn_by_its_states(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact import __version__
+from didact.bec.observed.result import Observed
+from didact.errors import DidactError
+from didact.inputs import shown_name
 from didact.report.page.scene import amount, number
 from didact.report.page.templates import render
 from didact.report.words.observed import (
     clip_words,
+    done_words,
     measured_lines,
     numbers_words,
     open_words,
+    truth_words,
     weights_words,
 )
 from didact.teaching.clips.lesson import Clip, ClipLesson
@@ -35,7 +41,9 @@ STEP_SECONDS = 0.25
 MAX_LINES = 8
 """Numbers of a state that are drawn."""
 WIDTH, HEIGHT = 320.0, 120.0
-"""Of a drawing."""
+"""Of a drawing of lines over time."""
+SIDE = 260.0
+"""Of a drawing of the way through a plane."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +56,31 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Something that stands in a plane: its name, place and radius, 0 for a point.
+
+    kind: of what is called alike, the number. anchor: of its name, which stays inside the drawing.
+    """
+
+    name: str
+    x: float
+    y: float
+    radius: float
+    kind: int
+
+    @property
+    def anchor(self) -> str:
+        """Of its name in SVG."""
+        return "start" if self.x < SIDE / 5 else "end" if self.x > 4 * SIDE / 5 else "middle"
+
+
+@dataclass(frozen=True)
 class ShownClip:
     """A clip on the page: frames with their words, or lines in a picture.
 
     key: what the lines are. path: the way through a plane as a path, along which a dot moves;
-    empty where there is none. seconds: how long it takes.
+    empty where there is none. seconds: how long it takes. marks: what stands in the plane.
+    ghosts: where the closest other action of each step leads, as a path. others: these in words.
     """
 
     number: int
@@ -65,6 +93,15 @@ class ShownClip:
     seconds: float
     first: str
     actions: str
+    others: str
+    marks: tuple[Mark, ...] = ()
+    ghosts: str = ""
+    axes: tuple[str, str] = ("", "")
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the drawing."""
+        return (SIDE, SIDE) if self.path else (WIDTH, HEIGHT)
 
 
 def simulator_page(lesson: ClipLesson) -> str:
@@ -81,8 +118,8 @@ def simulator_page(lesson: ClipLesson) -> str:
         learnt=weights_words(seen, lesson.weights),
         truth=weights_words(seen, seen.setting.weights / np.linalg.norm(seen.setting.weights)),
         left_open=[open_words(seen, left) for left in lesson.left_open],
+        contradiction=truth_words(lesson),
         measured=list(measured_lines(seen)),
-        size=(WIDTH, HEIGHT),
         version=__version__,
     )
 
@@ -96,7 +133,11 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
         if image is not None
     )
     lines = () if frames else _lines(np.asarray(clip.observations, dtype=np.float64), lesson)
-    done = [numbers_words(action) for action in clip.actions[:12]]
+    is_plane = len(lines) == 1 and lines[0].name == WAY
+    closest = _closest_others(lesson.seen, clip)
+    done = [done_words(lesson.seen, action) for action in clip.actions[:MAX_ACTIONS]]
+    others = [done_words(lesson.seen, other) for _, other in closest[:MAX_ACTIONS]]
+    more = ", ..." if len(clip.actions) > MAX_ACTIONS else ""
     return ShownClip(
         place,
         clip_words(clip),
@@ -104,24 +145,106 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
         f"states of {clip_words(clip)}",
         lines,
         _key(lesson) if lines else "",
-        _path(lines[0]) if len(lines) == 1 and lines[0].name == WAY else "",
+        _path(lines[0]) if is_plane else "",
         STEP_SECONDS * len(clip),
         numbers_words(clip.observations[0]),
-        ", ".join(done) + (", ..." if len(clip.actions) > 12 else ""),
+        ", ".join(done) + more,
+        ", ".join(others) + more if others else "",
+        _marks(lesson.seen) if is_plane else (),
+        _ghosts(lesson.seen, closest) if is_plane else "",
+        _axes(lesson.seen) if is_plane else ("", ""),
     )
+
+
+MAX_ACTIONS = 12
+"""Actions of a clip that are named."""
+
+
+def _closest_others(seen: Observed, clip: Clip) -> list[tuple[int, Any]]:
+    """For each step the observed state and the alternative that the policy's action beats least.
+
+    None for clips of other rollouts than the observed ones.
+    """
+    index = {id(state): i for i, state in enumerate(seen.states)}
+    places = [index.get(id(state)) for state in clip.states]
+    found = []
+    for i in places:
+        if i is None:
+            return []
+        worse = np.where(seen.margins[i] > 0, seen.margins[i], np.inf)
+        if np.isfinite(worse).any():
+            found.append((i, np.asarray(seen.others[i])[int(worse.argmin())]))
+    return found
+
+
+def _ghosts(seen: Observed, closest: Sequence[tuple[int, Any]]) -> str:
+    """Where each of these actions would have led within a step, as lines from where it stood."""
+    simulator = seen.setting.simulator
+    if not closest or simulator.is_random:
+        return ""
+    places = [i for i, _ in closest]
+    try:
+        batch = simulator.resume([seen.states[i] for i in places], range(len(places)))
+        after = batch.step(np.array([other for _, other in closest])).observations
+    except (DidactError, AttributeError):  # what was read from a file has no simulator
+        return ""
+    here = _in_plane(seen, np.asarray(seen.observations, dtype=np.float64)[places])
+    there = _in_plane(seen, np.asarray(after, dtype=np.float64))
+    return "".join(
+        f"M{number(x)} {number(y)}L{number(u)} {number(v)}"
+        for (x, y), (u, v) in zip(here.tolist(), there.tolist(), strict=True)
+    )
+
+
+def _marks(seen: Observed) -> tuple[Mark, ...]:
+    """What the simulator says that stands in its plane (`marks`)."""
+    low, high = _range(seen)
+    found, kinds = [], dict[str, int]()
+    for name, x, y, radius in _of_simulator(seen, "marks"):
+        ((across, down),) = _in_plane(seen, np.array([[x, y]])).tolist()
+        wide = (SIDE - 2 * EDGE) * radius / max(float(high[0] - low[0]), 1e-12)
+        kind = kinds.setdefault(name, len(kinds))
+        found.append(Mark(shown_name(str(name)), across, down, wide, kind))
+    return tuple(found)
+
+
+EDGE = 22.0
+"""Around a plane, for the names of its axes."""
+
+
+def _range(seen: Observed) -> tuple[Any, Any]:
+    """The least and the largest of each number of all observed states, and of what stands there."""
+    states = np.asarray(seen.observations, dtype=np.float64)
+    states = states.reshape(len(states), -1)[:, :MAX_LINES]
+    if states.shape[1] == 2:
+        standing = [[x, y] for _, x, y, _ in _of_simulator(seen, "marks")]
+        states = np.concatenate([states, *([np.array(standing)] if standing else [])])
+    return states.min(axis=0), states.max(axis=0)
+
+
+def _of_simulator(seen: Observed, name: str) -> Sequence[Any]:
+    """What an environment says of itself for pictures; nothing where it does not."""
+    told: Sequence[Any] = getattr(getattr(seen.setting.simulator, "env", None), name, ())
+    return told
+
+
+def _shares(seen: Observed, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    low, high = _range(seen)
+    return np.asarray((states - low) / np.where(high > low, high - low, 1.0))
+
+
+def _in_plane(seen: Observed, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places (n, 2) of the drawing for states of two numbers."""
+    shares = _shares(seen, states.reshape(len(states), -1))
+    return EDGE + (SIDE - 2 * EDGE) * np.stack([shares[:, 0], 1 - shares[:, 1]], axis=1)
 
 
 def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
     """Each number of the state over time, or for two numbers their way through the plane."""
     states = states.reshape(len(states), -1)[:, :MAX_LINES]
-    everything = np.asarray(lesson.seen.observations, dtype=np.float64)
-    everything = everything.reshape(len(everything), -1)[:, :MAX_LINES]
-    low, high = everything.min(axis=0), everything.max(axis=0)
-    shares = (states - low) / np.where(high > low, high - low, 1.0)
-    heights = 8 + (HEIGHT - 16) * (1 - shares)
     if states.shape[1] == 2:
-        across = 8 + (HEIGHT - 16) * shares[:, 0] + (WIDTH - HEIGHT) / 2
-        return (Line(WAY, _points(across, heights[:, 1]), 0),)
+        return (Line(WAY, _points(*_in_plane(lesson.seen, states).T), 0),)
+    heights = 8 + (HEIGHT - 16) * (1 - _shares(lesson.seen, states))
     times = np.linspace(8, WIDTH - 8, max(len(states), 2))[: len(states)]
     return tuple(
         Line(f"state {j}", _points(times, heights[:, j]), j) for j in range(states.shape[1])
@@ -130,19 +253,25 @@ def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
 
 def _key(lesson: ClipLesson) -> str:
     """What is drawn: the numbers of the state with their ranges."""
-    states = np.asarray(lesson.seen.observations, dtype=np.float64)
-    states = states.reshape(len(states), -1)[:, :MAX_LINES]
     ranges = [
         f"from {amount(low)} to {amount(high)}"
-        for low, high in zip(states.min(axis=0), states.max(axis=0), strict=True)
+        for low, high in zip(*_range(lesson.seen), strict=True)
     ]
     if len(ranges) == 2:
+        across, up = _axes(lesson.seen)
         return (
-            f"Left to right: number 1 of the state, {ranges[0]}; bottom to top: number 2, "
-            f"{ranges[1]}. The dot moves as the policy does."
+            f"Left to right: {across}, {ranges[0]}; bottom to top: {up}, {ranges[1]}. The dot "
+            "moves as the policy does; dashed: where the closest other action leads."
         )
     named = "; ".join(f"number {i}, {words}" for i, words in enumerate(ranges, start=1))
     return f"Left to right: steps. A line for each number of the state: {named}."
+
+
+def _axes(seen: Observed) -> tuple[str, str]:
+    """The names of the two numbers of the state."""
+    names = [shown_name(str(name)) for name in _of_simulator(seen, "axis_names")]
+    usual = ("number 1 of the state", "number 2 of the state")
+    return (names[0], names[1]) if len(names) == 2 else usual
 
 
 def _path(line: Line) -> str:

@@ -16,6 +16,13 @@ from didact.teaching.clips.replan import replanned_words
 
 MAX_LISTED, MAX_SHORT = 20, 5
 """Clips that are told one by one: with all details, and without."""
+ACTIONS = {
+    "Acrobot": ("torque -1", "no torque", "torque 1"),
+    "CartPole": ("push left", "push right"),
+    "LunarLander": ("coast", "left engine", "main engine", "right engine"),
+    "MountainCar": ("push left", "coast", "push right"),
+}
+"""Names of the actions of Gymnasium's environments, which have none themselves."""
 
 
 def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
@@ -75,10 +82,48 @@ def open_words(seen: Observed, left: LeftOpen) -> str:
     """An open state: what else may be better there, by how much, and for which reward."""
     course = f", held for {left.held} steps," if left.held > 1 else ""
     return (
-        f"in {numbers_words(left.observation)} action {numbers_words(left.other)}{course} may be "
-        f"worth {left.worth:.3g} more than {numbers_words(left.own)}, to one who wants "
+        f"in {numbers_words(left.observation)} action {done_words(seen, left.other)}{course} may "
+        f"be worth {left.worth:.3g} more than {done_words(seen, left.own)}, to one who wants "
         f"{weights_words(seen, left.weights)}"
     )
+
+
+def done_words(seen: Observed, action: Any) -> str:
+    """An action by its name, where the simulator has names (`action_names`), else in digits."""
+    simulator = seen.setting.simulator
+    known, version, _ = simulator.name.partition("-v")
+    usual = ACTIONS.get(known, ()) if version else ()
+    names = getattr(getattr(simulator, "env", None), "action_names", usual)
+    is_one = np.ndim(action) == 0 and np.issubdtype(np.asarray(action).dtype, np.integer)
+    if is_one and 0 <= int(action) < len(names):
+        return shown_name(str(names[int(action)]))
+    return numbers_words(action)
+
+
+def truth_words(lesson: ClipLesson) -> str:
+    """Whether the taught reward contradicts the true one, and why it does not where it differs."""
+    seen = lesson.seen
+    true = seen.setting.weights
+    taught = lesson.weights * np.linalg.norm(true)
+    right = ~seen.mistaken
+    other = (seen.rows @ taught < -seen.setting.tolerance).any(axis=1) & right
+    n = counted(int(right.sum()), "observed state")
+    if lesson.is_empty:
+        return "The clips say nothing of the reward, so nothing contradicts the true one."
+    if other.any():
+        return (
+            f"The two contradict each other: in {int(other.sum())} of {n} without a mistake the "
+            "taught reward prefers another action than the policy's."
+        )
+    agreed = (
+        "That they differ is no contradiction: under both the policy's action is best, up to the "
+        f"tolerance, in all {n} without a mistake."
+    )
+    replanned = None if lesson.certificate is None else lesson.certificate.replanned
+    if replanned is None or replanned.keeps_return:
+        return agreed
+    told = replanned_words(replanned, seen.setting.feature_names)
+    return f"{agreed} Elsewhere they may contradict each other: {told}."
 
 
 def numbers_words(given: Any) -> str:

@@ -120,6 +120,7 @@ class Pendulum:
     """Array simulator: states (n, 2) are angle and speed, actions 0 to 4 are TORQUES."""
 
     feature_names = ("-angle^2", "-speed^2", "-torque^2")
+    action_names = tuple(f"torque {torque:g}" for torque in TORQUES)
 
     def __init__(self, weights: Any = None):
         from gymnasium import spaces
@@ -175,6 +176,9 @@ class MountainCar:
     """Array simulator: states (n, 2) are place and speed, actions 0 left, 1 rest, 2 right."""
 
     feature_names = ("-step", "-push", "-speed")
+    action_names = ("push left", "coast", "push right")
+    axis_names = ("place", "speed")
+    marks = (("flag", 0.5, 0.0, 0.0),)
 
     def __init__(self, weights: Any = None):
         from gymnasium import spaces

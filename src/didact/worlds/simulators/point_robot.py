@@ -42,6 +42,10 @@ class PointRobot:
     weights where none are given.
     """
 
+    action_names = ("rest", "right", "up and right", "up", "up and left", "left",
+                    "down and left", "down", "down and right")  # fmt: skip
+    axis_names = ("across", "up")
+
     def __init__(self, n_features: int = 4, seed: int = 0, weights: Any = None):
         from gymnasium import spaces
 
@@ -58,6 +62,14 @@ class PointRobot:
         self.observation_space = spaces.Box(0.0, 1.0, (2,), np.float64)
         names = [f"patch {kind}" for kind in range(self.n_features - 1)]
         self.feature_names = (*names, "plain ground")
+
+    @property
+    def marks(self) -> list[tuple[str, float, float, float]]:
+        """Name, place and radius of every patch, for pictures."""
+        kinds = np.repeat(self.feature_names[:-1], PATCHES).tolist()
+        return [
+            (name, x, y, WIDTH) for name, (x, y) in zip(kinds, self.centres.tolist(), strict=True)
+        ]
 
     def best_policy(self, discount: float, weights: Any = None) -> GridPolicy:
         """A policy that is nearly best for these weights, or for the world's own."""
