@@ -83,7 +83,7 @@ def open_words(seen: Observed, left: LeftOpen) -> str:
     course = f", held for {left.held} steps," if left.held > 1 else ""
     return (
         f"in {numbers_words(left.observation)} action {done_words(seen, left.other)}{course} may "
-        f"be worth {left.worth:.3g} more than {done_words(seen, left.own)}, to one who wants "
+        f"be worth {left.worth:.3g} more than {done_words(seen, left.own)}, under the weights "
         f"{weights_words(seen, left.weights)}"
     )
 
@@ -157,8 +157,8 @@ def seen_lines(seen: Observed) -> Iterator[str]:
     if n_wrong > MANY * len(seen.rows):
         near = nearest_to_observed(seen)
         yield (
-            f"the policy rather wants: {weights_words(seen, near.weights)}; for that it errs in "
-            f"{near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
+            f"weights nearest to the policy: {weights_words(seen, near.weights)}; for these it errs "
+            f"in {near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
         )
 
 

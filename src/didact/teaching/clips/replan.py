@@ -308,7 +308,7 @@ class _Model:
 
 def replanned_words(found: Replanned, names: tuple[str, ...]) -> str:
     """What was tried and reached, in one sentence."""
-    how = "planned and ready policies" if found.is_planned else "ready policies"
+    how = "planned and given policies" if found.is_planned else "given policies"
     told = (
         f"replanned: of {found.n_policies} {how} the best for the taught weights returns "
         f"{found.taught:.4g} an episode, the agent {found.own:.4g}"
