@@ -157,7 +157,7 @@ def seen_lines(seen: Observed) -> Iterator[str]:
     if n_wrong > MANY * len(seen.rows):
         near = nearest_to_observed(seen)
         yield (
-            f"weights nearest to the policy: {weights_words(seen, near.weights)}; for these it errs "
+            f"nearest weights to the policy: {weights_words(seen, near.weights)}; by these it errs "
             f"in {near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
         )
 
