@@ -333,6 +333,50 @@ class Summary:
     remarks: tuple[str, ...] = ()
 
 
+def series_of(
+    name: str,
+    xs: Iterable[float],
+    means: Sequence[Estimate],
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> Series:
+    """A line or bars through means, with their intervals where all of them are known.
+
+    least, most: what intervals cannot exceed, as 0 and 1 of shares.
+    """
+    ys = tuple(mean.mean for mean in means)
+    if not all(math.isfinite(mean.low) and math.isfinite(mean.high) for mean in means):
+        return Series(name, tuple(map(float, xs)), ys)
+    lows = tuple(max(mean.low, least) for mean in means)
+    highs = tuple(min(mean.high, most) for mean in means)
+    return Series(name, tuple(map(float, xs)), ys, lows, highs)
+
+
+def table_of(
+    title: str,
+    rows_are: str,
+    rows: Iterable[object],
+    found: Mapping[str, Sequence[Estimate]],
+    decimals: int = 2,
+) -> Table:
+    """A table from lists of estimates, one for each column, with an entry for each row."""
+    cells = tuple(
+        TableCell(str(row), name, values[place])
+        for place, row in enumerate(rows)
+        for name, values in found.items()
+    )
+    return Table(title, rows_are, tuple(Column(name, decimals=decimals) for name in found), cells)
+
+
+def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records of each case, in the order in which cases first come."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record["case"], []).append(record)
+    return found
+
+
 def verdict_on(ours: Estimate, paper: Printed) -> Verdict | None:
     """Whether ours agrees with a printed mean, or lies above or below it; None for lone values.
 

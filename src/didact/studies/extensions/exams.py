@@ -29,16 +29,16 @@ from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
     Claim,
     Column,
-    Estimate,
     Figure,
     Finding,
     Lines,
-    Series,
     Summary,
     Table,
     TableCell,
+    by_case,
     differences,
     estimate,
+    series_of,
 )
 from didact.worlds import make
 
@@ -148,10 +148,8 @@ def _tells(rows: Sequence[Row], bec: EquivalenceClass, weights: Floats) -> bool:
 
 def summarise(settings: ExamSettings, records: Sequence[Record]) -> Summary:
     """Questions against states, and how soon agents are found, for each case."""
-    by_case: dict[str, list[Record]] = {}
-    for record in records:
-        by_case.setdefault(record["case"], []).append(record)
-    return Summary((_table(by_case),), (_figure(settings, by_case),), _findings(records))
+    cases_ = by_case(records)
+    return Summary((_table(cases_),), (_figure(settings, cases_),), _findings(records))
 
 
 COLUMNS = (
@@ -160,10 +158,10 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
+def _table(cases_: Mapping[str, Sequence[Record]]) -> Table:
     cells = [
         TableCell(case, name, estimate(scale * value for value in _values(found, name)))
-        for case, found in by_case.items()
+        for case, found in cases_.items()
         for name, kind in COLUMNS
         for scale in ((100.0 if kind == "percent" else 1.0),)
         if _values(found, name)
@@ -176,24 +174,18 @@ def _values(records: Sequence[Record], name: str) -> list[float]:
     return [float(record[name]) for record in records if record[name] is not None]
 
 
-def _figure(settings: ExamSettings, by_case: Mapping[str, Sequence[Record]]) -> Figure:
+def _figure(settings: ExamSettings, cases_: Mapping[str, Sequence[Record]]) -> Figure:
     series = []
     for k in settings.features:
         found = {
-            size: by_case[f"{size}x{size}, {k} features"]
+            size: cases_[f"{size}x{size}, {k} features"]
             for size in settings.sizes
-            if f"{size}x{size}, {k} features" in by_case
+            if f"{size}x{size}, {k} features" in cases_
         }
         means = [estimate(_values(records, "questions")) for records in found.values()]
-        series.append(_line(f"{k} features", [float(size) for size in found], means))
+        series.append(series_of(f"{k} features", found, means))
     panel = Lines("questions of an exam", "cells a side", "questions", tuple(series))
     return Figure(NAME, "Questions by size of the world", (panel,))
-
-
-def _line(name: str, xs: Sequence[float], means: Sequence[Estimate]) -> Series:
-    known = all(np.isfinite([m.low, m.high]).all() for m in means)
-    ends = [tuple(getattr(m, end) for m in means) if known else None for end in ("low", "high")]
-    return Series(name, tuple(xs), tuple(m.mean for m in means), *ends)
 
 
 def _findings(records: Sequence[Record]) -> tuple[Finding, ...]:

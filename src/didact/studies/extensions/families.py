@@ -8,6 +8,7 @@ optimal pairs drawn at random determine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,15 +18,14 @@ from didact.mdp import Family
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Column,
     Estimate,
     Figure,
     Lines,
     Series,
     Summary,
-    Table,
-    TableCell,
     estimate,
+    series_of,
+    table_of,
 )
 from didact.teaching import Lesson, teach
 from didact.teaching.transfer import n_determined
@@ -40,9 +40,6 @@ COLUMNS = {
     "union": "pairs, each member alone",
     "random_determined": "as many random pairs determine",
 }
-
-SIZES = ("facets", "pairs", "members_used", "union")
-"""Measures that are no shares."""
 
 
 @dataclass(frozen=True)
@@ -106,16 +103,10 @@ def _share(bec: EquivalenceClass, lesson: Lesson, unseen: Sequence[Any]) -> floa
 def summarise(settings: FamilySettings, records: Sequence[Record]) -> Summary:
     """Every measure by the number of members, and the shares as curves."""
     found = {
-        measure: [estimate(float(r[str(n)][measure]) for r in records) for n in settings.members]
-        for measure in COLUMNS
+        title: [estimate(float(r[str(n)][measure]) for r in records) for n in settings.members]
+        for measure, title in COLUMNS.items()
     }
-    cells = tuple(
-        TableCell(str(n), COLUMNS[measure], values[place])
-        for place, n in enumerate(settings.members)
-        for measure, values in found.items()
-    )
-    columns = tuple(Column(title, decimals=2) for title in COLUMNS.values())
-    table = Table("Lessons of families", "members", columns, cells)
+    table = table_of("Lessons of families", "members", settings.members, found)
     n_proved = sum(bool(r[str(n)]["proved"]) for r in records for n in settings.members)
     total = len(records) * len(settings.members)
     remark = f"{n_proved} of {total} lessons are proved to have the fewest pairs."
@@ -123,21 +114,17 @@ def summarise(settings: FamilySettings, records: Sequence[Record]) -> Summary:
 
 
 def _figure(settings: FamilySettings, found: dict[str, list[Estimate]]) -> Figure:
-    def line(name: str, measure: str) -> Series:
-        values = found[measure]
-        return Series(
-            name,
-            tuple(map(float, settings.members)),
-            tuple(value.mean for value in values),
-            tuple(max(value.low, 0.0) for value in values),
-            tuple(value.high if measure in SIZES else min(value.high, 1.0) for value in values),
-        )
+    def line(name: str, measure: str, most: float = math.inf) -> Series:
+        return series_of(name, settings.members, found[COLUMNS[measure]], least=0.0, most=most)
 
     shares = Lines(
         "How many worlds must be shown?",
         "members",
         "share of unseen worlds determined",
-        (line("fewest pairs", "determined"), line("random pairs", "random_determined")),
+        (
+            line("fewest pairs", "determined", 1.0),
+            line("random pairs", "random_determined", 1.0),
+        ),
     )
     sizes = Lines(
         "How much must be shown?",

@@ -20,15 +20,13 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
-    Column,
     Estimate,
     Figure,
     Lines,
-    Series,
     Summary,
-    Table,
-    TableCell,
     estimate,
+    series_of,
+    table_of,
 )
 from didact.teaching.covers.candidates import offers_of, starts_of
 from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
@@ -138,19 +136,14 @@ def summarise(settings: FrontierSettings, records: Sequence[Record]) -> Summary:
     tables, lines = [], []
     for kind in KINDS:
         found = {
-            measure: [
+            title: [
                 estimate(float(record[kind][str(loss)][measure]) for record in records)
                 for loss in settings.losses
             ]
-            for measure in COLUMNS
+            for measure, title in COLUMNS.items()
         }
-        cells = tuple(
-            TableCell(f"{100 * loss:g}%", COLUMNS[measure], values[place])
-            for place, loss in enumerate(settings.losses)
-            for measure, values in found.items()
-        )
-        columns = tuple(Column(title, decimals=2) for title in COLUMNS.values())
-        tables.append(Table(f"Good-enough lessons: {kind}", "loss", columns, cells))
+        bounds = [f"{100 * loss:g}%" for loss in settings.losses]
+        tables.append(table_of(f"Good-enough lessons: {kind}", "loss", bounds, found))
         lines.append(_lines(settings, kind, found))
     every = [r[kind][str(loss)] for r in records for kind in KINDS for loss in settings.losses]
     n_proved = sum(bool(size["proved"]) for size in every)
@@ -160,16 +153,9 @@ def summarise(settings: FrontierSettings, records: Sequence[Record]) -> Summary:
 
 
 def _lines(settings: FrontierSettings, kind: str, found: dict[str, list[Estimate]]) -> Lines:
-    series = tuple(
-        Series(
-            COLUMNS[measure],
-            tuple(100 * loss for loss in settings.losses),
-            tuple(value.mean for value in found[measure]),
-            tuple(max(value.low, 0.0) for value in found[measure]),
-            tuple(value.high for value in found[measure]),
-        )
-        for measure in ("fewest", "scot", "random")
-    )
+    percents = [100 * loss for loss in settings.losses]
+    titles = [COLUMNS[measure] for measure in ("fewest", "scot", "random")]
+    series = tuple(series_of(title, percents, found[title], least=0.0) for title in titles)
     return Lines(kind, "loss allowed, % of best less random", kind, series, log_y=True)
 
 

@@ -31,8 +31,10 @@ from didact.studies.summary import (
     Summary,
     Table,
     TableCell,
+    by_case,
     differences,
     estimate,
+    series_of,
 )
 from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import Clip, ClipLesson, clips_of, teach_observed
@@ -166,10 +168,8 @@ class _ReturnJudge:
 
 def summarise(settings: SimulatorSettings, records: Sequence[Record]) -> Summary:
     """Clips, what stays open, and what learners attain, for each world."""
-    by_case: dict[str, list[Record]] = {}
-    for record in records:
-        by_case.setdefault(record["case"], []).append(record)
-    return Summary((_table(by_case),), (_figure(by_case),), _findings(records))
+    cases_ = by_case(records)
+    return Summary((_table(cases_),), (_figure(cases_),), _findings(records))
 
 
 COLUMNS = (
@@ -181,33 +181,30 @@ COLUMNS = (
 )
 
 
-def _table(by_case: Mapping[str, Sequence[Record]]) -> Table:
+def _table(cases_: Mapping[str, Sequence[Record]]) -> Table:
     cells = [
         TableCell(case, name, estimate(scale * float(record[name]) for record in found))
-        for case, found in by_case.items()
+        for case, found in cases_.items()
         for name, _, scale in COLUMNS
     ]
     columns: Any = tuple(Column(name, kind) for name, kind, _ in COLUMNS)  # type: ignore[arg-type]
     return Table("Lessons in simulators", "world", columns, tuple(cells))
 
 
-def _figure(by_case: Mapping[str, Sequence[Record]]) -> Figure:
+def _figure(cases_: Mapping[str, Sequence[Record]]) -> Figure:
     """What learners attain by each choice of clips, and how few clips a lesson has."""
-    cases_ = tuple(by_case)
 
     def bars(name: str, title: str, most: float = np.inf) -> Series:
-        means = [estimate(float(record[name]) for record in found) for found in by_case.values()]
-        ends = (tuple(mean.low for mean in means), tuple(min(mean.high, most) for mean in means))
-        numbers = tuple(map(float, range(len(cases_))))
-        return Series(title, numbers, tuple(mean.mean for mean in means), *ends)
+        means = [estimate(float(record[name]) for record in found) for found in cases_.values()]
+        return series_of(title, range(len(means)), means, most=most)
 
     attained = Bars(
         "What do learners attain?",
         "% of the return",
-        cases_,
+        tuple(cases_),
         tuple(bars(way, way, 100.0) for way in WAYS),
     )
-    shown = Bars("How much must be shown?", "clips", cases_, (bars("clips", LESSON),))
+    shown = Bars("How much must be shown?", "clips", tuple(cases_), (bars("clips", LESSON),))
     return Figure(NAME, "Clips of policies in simulators", (attained, shown))
 
 

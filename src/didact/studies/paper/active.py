@@ -17,7 +17,6 @@ from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
 from didact.studies.paper.common import (
     MEASURES,
-    Curves,
     chain_of,
     curves_of,
     curves_panel,
@@ -37,6 +36,7 @@ from didact.studies.summary import (
     all_of,
     differences,
     estimate,
+    table_of,
 )
 
 NAME = "active"
@@ -118,7 +118,8 @@ def summarise(settings: ActiveSettings, records: Sequence[Record]) -> Summary:
     panels = []
     for measure, title in MEASURES.items():
         curves = curves_of(records, settings.strategies, measure, queries)
-        tables.append(_curves(title, queries, curves))
+        told = f"{title[0].upper()}{title[1:]} by query"
+        tables.append(table_of(told, "queries", queries, curves, decimals=3))
         answered = {name: found[1:] for name, found in curves.items()}
         panels.append(curves_panel(measure, "queries answered", queries[1:], answered))
     figure = Figure(NAME, "Losses after each query", tuple(panels))
@@ -155,16 +156,6 @@ def _better(
     return differences(
         records, lambda r: area(r, one, measure, first), lambda r: area(r, other, measure, first)
     )
-
-
-def _curves(title: str, queries: Sequence[int], curves: Curves) -> Table:
-    cells = [
-        TableCell(str(query), name, found[place])
-        for place, query in enumerate(queries)
-        for name, found in curves.items()
-    ]
-    columns = tuple(Column(name, decimals=3) for name in curves)
-    return Table(f"{title[0].upper()}{title[1:]} by query", "queries", columns, tuple(cells))
 
 
 _says = partial(finding, NAME)

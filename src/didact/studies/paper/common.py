@@ -15,7 +15,7 @@ from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
 from didact.random import stream
 from didact.studies.study import Record
-from didact.studies.summary import Estimate, Lines, Series, estimate
+from didact.studies.summary import Estimate, Lines, estimate, series_of
 from didact.worlds import make
 
 STUCK = 3.0
@@ -93,29 +93,6 @@ def curves_panel(
     measure: str, x_title: str, xs: Sequence[int], curves: Mapping[str, Sequence[Estimate]]
 ) -> Lines:
     """The curves of a measure as lines."""
-    title, places = MEASURES[measure], [float(x) for x in xs]
-    series = tuple(line(name, places, found) for name, found in curves.items())
+    title = MEASURES[measure]
+    series = tuple(series_of(name, xs, found) for name, found in curves.items())
     return Lines(title, x_title, title, series)
-
-
-def line(name: str, xs: Sequence[float], estimates: Sequence[Estimate]) -> Series:
-    """A line through means, with their intervals where there are any."""
-    known = all(np.isfinite([found.low, found.high]).all() for found in estimates)
-    return Series(
-        name,
-        tuple(float(x) for x in xs),
-        tuple(found.mean for found in estimates),
-        tuple(found.low for found in estimates) if known else None,
-        tuple(found.high for found in estimates) if known else None,
-    )
-
-
-def bars(name: str, estimates: Sequence[Estimate]) -> Series:
-    """A bar for each of the categories, with its interval."""
-    return Series(
-        name,
-        tuple(float(place) for place in range(len(estimates))),
-        tuple(found.mean for found in estimates),
-        tuple(found.low for found in estimates),
-        tuple(found.high for found in estimates),
-    )

@@ -17,7 +17,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
-from didact.studies.paper.common import line, random_world
+from didact.studies.paper.common import random_world
 from didact.studies.paper.published import finding
 from didact.studies.study import Record, Study, setting, told
 from didact.studies.summary import (
@@ -32,6 +32,7 @@ from didact.studies.summary import (
     all_of,
     differences,
     estimate,
+    series_of,
 )
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations, first_action
@@ -164,8 +165,9 @@ def _table(settings: FeatureSettings, by_features: Mapping[int, Sequence[Record]
 
 
 def _figure(by_features: Mapping[int, Sequence[Record]]) -> Figure:
-    xs = [float(n) for n in by_features]
-    series = [line(name, xs, [*_pairs(name, by_features).values()]) for name in (SCOT, UVM)]
+    series = [
+        series_of(name, by_features, [*_pairs(name, by_features).values()]) for name in (SCOT, UVM)
+    ]
     panel = Lines("pairs in a lesson", "features", "pairs", tuple(series))
     return Figure(NAME, "Lessons by number of features", (panel,))
 
@@ -235,7 +237,7 @@ def draw_times(settings: FeatureSettings, seconds: Mapping[str, Sequence[float]]
     for name in (SCOT, UVM):
         known = [n for n in settings.features if f"{name}, {n}" in seconds]
         found = [estimate(seconds[f"{name}, {n}"]) for n in known]
-        series.append(line(name, [float(n) for n in known], found))
+        series.append(series_of(name, known, found))
     panel = Lines("seconds for a lesson", "features", "seconds", tuple(series), log_y=True)
     return [Figure(f"{NAME}-times", "Time by number of features", (panel,))]
 

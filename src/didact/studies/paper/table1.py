@@ -21,7 +21,6 @@ from didact.mdp import Task
 from didact.random import stream
 from didact.studies.paper.common import (
     STUCK,
-    bars,
     chain_of,
     drawn_seed,
     is_stuck,
@@ -51,6 +50,7 @@ from didact.studies.summary import (
     all_of,
     differences,
     estimate,
+    series_of,
 )
 from didact.teaching import check, teach
 from didact.worlds import make
@@ -411,9 +411,10 @@ def judge_times(settings: TableSettings, seconds: Mapping[str, Sequence[float]])
 
 
 def _figure(worlds: _Worlds, rows: Sequence[str]) -> Figure:
-    pairs = bars("ours", [estimate(worlds.values(row, "pairs")) for row in rows])
+    places = range(len(rows))
+    pairs = series_of("ours", places, [estimate(worlds.values(row, "pairs")) for row in rows])
     wrong = [
-        bars(name, [estimate(worlds.percents(row, name)) for row in rows])
+        series_of(name, places, [estimate(worlds.percents(row, name)) for row in rows])
         for name in (CHAIN, BIRL, LIKELIEST)
     ]
     categories = tuple(rows)
