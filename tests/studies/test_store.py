@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -172,29 +173,31 @@ def test_a_row_that_was_changed(path, column):
     database.commit()
     database.close()
     number = 7 if column == "number" else 1
-    one_line(path, f"the record of trial {number} is damaged")
+    one_line(path, f"is damaged (trial {number}: its digest is another)")
 
 
 EDITS = {
     "more trials than asked for": (
         "UPDATE trials SET number = 24 WHERE number = 1",
-        "the record of trial 24 is damaged (trials are numbered from 0 to 23; one is 24)",
+        "is damaged (it has trials from 0 to 23; one is 24)",
     ),
-    "a trial before the first": ("UPDATE trials SET number = -1 WHERE number = 1", "one is -1"),
-    "no JSON": ("UPDATE trials SET record = 'x'", "record must be JSON; it is 'x'"),
-    "bytes": ("UPDATE trials SET record = x'7b7d'", "record must be text"),
+    "a trial before the first": ("UPDATE trials SET number = -1 WHERE number = 1", "CHECK"),
+    "no JSON": ("UPDATE trials SET record = 'x'", "trial 0: record must be JSON; it is 'x'"),
+    "bytes": ("UPDATE trials SET record = x'7b7d'", "value in trials.record"),
     "a list": ("UPDATE trials SET record = '[1]'", "record must be an object; it is [1]"),
     "not finite": ("UPDATE trials SET record = '{\"x\": NaN}'", "NaN is not"),
     "beyond floats": ("UPDATE trials SET record = '{\"x\": 1e999}'", "smaller than 1e308"),
     "nested": (f"UPDATE trials SET record = '{'[' * 100_000}'", "record must be JSON"),
     "words as seconds": ('UPDATE trials SET seconds = \'{"all": "x"}\'', "must be seconds"),
-    "text as wall": ("UPDATE runs SET wall = 'x'", "runs.wall must be seconds; it is 'x'"),
-    "endless": ("UPDATE runs SET busy = 9e999", "runs.busy must be seconds; it is inf"),
-    "text as workers": ("UPDATE runs SET workers = 'x'", "runs.workers must be a whole number"),
-    "bytes as place": ("UPDATE runs SET place = x'00'", "runs.place must be text"),
-    "text as number": ("UPDATE failures SET number = 'x'", "failures must be of trials"),
-    "failures of no trial": ("UPDATE failures SET number = 99", "one is of 99"),
-    "bytes as reason": ("UPDATE failures SET reason = x'00'", "failures.reason must be text"),
+    "endless seconds": ("UPDATE trials SET seconds = '{\"all\": 1e13}'", "must be seconds"),
+    "text as wall": ("UPDATE runs SET wall = 'x'", "value in runs.wall"),
+    "endless": ("UPDATE runs SET busy = 9e999", "CHECK"),
+    "text as workers": ("UPDATE runs SET workers = 'x'", "value in runs.workers"),
+    "fewer workers than none": ("UPDATE runs SET workers = -1", "CHECK"),
+    "bytes as place": ("UPDATE runs SET place = x'00'", "value in runs.place"),
+    "text as number": ("UPDATE failures SET number = 'x'", "value in failures.number"),
+    "failures of no trial": ("UPDATE failures SET number = 99", "one is 99"),
+    "bytes as reason": ("UPDATE failures SET reason = x'00'", "value in failures.reason"),
     "an endless view": (
         "DROP TABLE runs; CREATE VIEW runs AS WITH RECURSIVE n(i) AS "
         "(SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, 'x' AS began, 1 AS workers, "
@@ -213,22 +216,46 @@ EDITS = {
 }
 
 
+def edited_without_rules(path, statements):
+    """Run statements on a store whose types and ranges are taken away first and put back last."""
+    own = {entry[1]: entry[3] for entry in store_module.own_tables() if entry[0] == "table"}
+    for end in (statements, None):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA writable_schema=ON")
+            for name, rules in own.items():
+                loose = re.sub(r" CHECK \(.*?\)| STRICT", "", rules)
+                database.execute(
+                    "UPDATE sqlite_master SET sql = ? WHERE name = ? AND type = 'table'",
+                    (rules if end is None else loose, name),
+                )
+            database.commit()
+        if end is not None:
+            with closing(sqlite3.connect(path)) as database:
+                database.executescript(end)
+                for number, record, seconds in database.execute(
+                    "SELECT number, record, seconds FROM trials"
+                ).fetchall():
+                    right = (store_module._digest(number, record, seconds), number)
+                    database.execute("UPDATE trials SET digest = ? WHERE number = ?", right)
+                database.commit()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 @pytest.mark.parametrize("edit", EDITS)
 def test_rows_that_no_run_writes_are_refused_with_right_digests_too(path, edit):
     statements, message = EDITS[edit]
     with Store(filled(path), STUDY, Counting()) as store:
         store.add_failure(7, "why", "more")
         store.add_run(RunInfo("2020-01-01T00:00:00+00:00", 2, "here", 3, 1.5, 2.5))
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(statements)
-        for number, record, seconds in database.execute(
-            "SELECT number, record, seconds FROM trials"
-        ).fetchall():
-            right = (store_module._digest(number, record, seconds), number)
-            database.execute("UPDATE trials SET digest = ? WHERE number = ?", right)
-        database.commit()
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    edited_without_rules(path, statements)
     one_line(path, message)
+
+
+def test_a_store_whose_rules_were_taken_away_and_put_back_is_read(path):
+    edited_without_rules(filled(path), "")
+    with Store(path, STUDY, Counting()) as store:
+        assert store.numbers() == {0, 1, 2}
 
 
 def test_pipes_and_devices_are_refused_at_once(tmp_path):

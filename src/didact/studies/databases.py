@@ -15,6 +15,8 @@ from didact.files.reading import open_file, shown_path, without_waiting
 from didact.inputs import in_one_line
 
 SIGNATURE = b"SQLite format 3\0"
+OLDEST = (3, 37, 0)
+"""The first SQLite with STRICT tables."""
 MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
 
 
@@ -37,6 +39,14 @@ def connect(path: Path, *, mode: str = "rwc", any_thread: bool = False) -> sqlit
     database.execute("PRAGMA trusted_schema=OFF")  # views and triggers of a stranger's file
     database.text_factory = lambda text: text.decode(errors="replace")
     return database
+
+
+def require_strict_tables(place: str) -> None:
+    """Refuse a SQLite without STRICT tables; place: of the file."""
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise InvalidFile(
+            f"{place}: studies need SQLite 3.37 or later; this Python has {sqlite3.sqlite_version}"
+        )
 
 
 @contextmanager

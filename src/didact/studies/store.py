@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -25,26 +25,37 @@ from didact import __version__
 from didact.errors import InvalidFile
 from didact.files.json import parse_json, plain_numbers
 from didact.files.reading import shown_path
-from didact.inputs import as_float, as_text, in_one_line, is_whole, shown, shown_name
-from didact.studies.databases import MALFORMED, connect, in_words, locked, transaction
+from didact.inputs import as_float, in_one_line, shown, shown_name
+from didact.studies.databases import (
+    MALFORMED,
+    connect,
+    in_words,
+    locked,
+    require_strict_tables,
+    transaction,
+)
 from didact.studies.study import Record, Study, fingerprint, restored
 
 SCHEMA = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
 CREATE TABLE trials (
-    number INTEGER PRIMARY KEY, record TEXT NOT NULL, seconds TEXT NOT NULL, digest TEXT NOT NULL
-);
+    number INTEGER PRIMARY KEY CHECK (number >= 0), record TEXT NOT NULL, seconds TEXT NOT NULL,
+    digest TEXT NOT NULL
+) STRICT;
 CREATE TABLE failures (
-    id INTEGER PRIMARY KEY, number INTEGER NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL
-);
+    id INTEGER PRIMARY KEY, number INTEGER NOT NULL CHECK (number >= 0), reason TEXT NOT NULL,
+    details TEXT NOT NULL
+) STRICT;
 CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, began TEXT NOT NULL, workers INTEGER NOT NULL, place TEXT NOT NULL,
-    trials INTEGER NOT NULL, wall REAL NOT NULL, busy REAL NOT NULL
-);
+    id INTEGER PRIMARY KEY, began TEXT NOT NULL, workers INTEGER NOT NULL CHECK (workers >= 0),
+    place TEXT NOT NULL, trials INTEGER NOT NULL CHECK (trials >= 0),
+    wall REAL NOT NULL CHECK (wall BETWEEN 0 AND 1e12),
+    busy REAL NOT NULL CHECK (busy BETWEEN 0 AND 1e12)
+) STRICT;
 """
-
+"""SQLite's own check of a file compares every row with these types and ranges."""
 LONGEST = 1e12
-"""Seconds; no run takes so long, and no sum of them overflows."""
+"""Seconds; no trial takes so long, and no sum of them overflows."""
 
 
 class RunInfo(NamedTuple):
@@ -85,56 +96,6 @@ def about_in(database: sqlite3.Connection) -> dict[str, str]:
     return {str(name): str(value) for name, value in rows}
 
 
-def trial_in(number: int, record: Any, seconds: Any, total: int) -> tuple[Any, dict[str, float]]:
-    """Record and seconds of a trial, which must be one of so many."""
-    if not 0 <= number < total:
-        raise InvalidFile(f"trials are numbered from 0 to {total - 1}; one is {number}")
-    measured = _object(seconds, "seconds")
-    for name, value in measured.items():
-        _length_of_time(value, f"seconds[{shown(name)}]")
-    return _object(record, "record"), measured
-
-
-def failure_in(number: Any, reason: Any, total: int) -> tuple[int, str]:
-    """The trial that failed, and why."""
-    if not is_whole(number) or not 0 <= number < total:
-        raise InvalidFile(
-            f"failures must be of trials from 0 to {total - 1}; one is of {shown(number)}"
-        )
-    return number, as_text(reason, "failures.reason", error=InvalidFile)
-
-
-def run_in(row: Sequence[Any]) -> RunInfo:
-    """A run from its row."""
-    run = RunInfo(*row)
-    for name in ("began", "place"):
-        as_text(getattr(run, name), f"runs.{name}", error=InvalidFile)
-    for name in ("workers", "trials"):
-        value = getattr(run, name)
-        if not is_whole(value) or value < 0:
-            raise InvalidFile(f"runs.{name} must be a whole number from 0; one is {shown(value)}")
-    for name in ("wall", "busy"):
-        _length_of_time(getattr(run, name), f"runs.{name}")
-    return run
-
-
-def _object(text: Any, place: str) -> dict[str, Any]:
-    try:
-        value = plain_numbers(parse_json(as_text(text, place, error=InvalidFile)))
-    except InvalidFile as error:
-        raise InvalidFile(f"{place}: {error}") from None
-    except (ValueError, RecursionError):
-        raise InvalidFile(f"{place} must be JSON; it is {shown(text)}") from None
-    if not isinstance(value, dict):
-        raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
-    return value
-
-
-def _length_of_time(value: Any, place: str) -> None:
-    if not 0 <= as_float(value) < LONGEST:
-        raise InvalidFile(f"{place} must be seconds; it is {shown(value)}")
-
-
 STORE_FORMAT = "didact.study/1"
 MAX_FAILURES = 3
 """A trial that fails so often is left out and reported."""
@@ -170,6 +131,7 @@ class Store:
 
     def _prepare(self, about: Mapping[str, str]) -> None:
         """Check what is there before anything is written; an empty file becomes a store."""
+        require_strict_tables(self._place)
         database = self._database
         if database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._require_ours(about)
@@ -186,11 +148,6 @@ class Store:
         found = about_in(self._database)
         if "study" not in found or not found.get("format", "").startswith("didact.study/"):
             raise InvalidFile(f"{self._place}: is not a store of didact; give another --out")
-        state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if state != "ok":
-            raise InvalidFile(
-                f"{self._place}: is damaged ({in_one_line(state):.80}); move it away and run again"
-            )
         for name, what in (("format", "format"), ("study", "study"), ("version", "didact version")):
             if found.get(name) != wanted[name]:
                 raise InvalidFile(
@@ -204,11 +161,19 @@ class Store:
                 "move it away, or give another --out"
             )
         if tables_of(self._database) != own_tables():
-            raise InvalidFile(
-                f"{self._place}: is damaged (its tables are others than a store has); "
-                "move it away and run again"
-            )
-        self._trials(), self.failures(), self.runs()
+            raise self._damaged("its tables are others than a store has")
+        state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if state != "ok":
+            raise self._damaged(f"{in_one_line(state):.80}")
+        numbers = "SELECT number FROM trials UNION ALL SELECT number FROM failures"
+        (last,) = self._database.execute(f"SELECT max(number) FROM ({numbers})").fetchone()
+        if last is not None and last >= self._total:
+            raise self._damaged(f"it has trials from 0 to {self._total - 1}; one is {last}")
+        self._trials()
+
+    def _damaged(self, why: str) -> InvalidFile:
+        """The refusal of a store that no run leaves so."""
+        return InvalidFile(f"{self._place}: is damaged ({why}); move it away and run again")
 
     def records(self) -> dict[int, Record]:
         """Every finished trial's record by number, ascending, without its seconds."""
@@ -220,15 +185,15 @@ class Store:
 
     def _trials(self) -> dict[int, tuple[Record, dict[str, float]]]:
         """Record and seconds of every finished trial; a row that was changed is refused."""
-        found = {}
+        found: dict[int, tuple[Record, dict[str, float]]] = {}
         with self._told():
             for number, record, seconds, digest in self._database.execute(
                 "SELECT number, record, seconds, digest FROM trials ORDER BY number"
             ):
-                with self._damaged(f"the record of trial {number} is damaged"):
-                    if digest != _digest(number, record, seconds):
-                        raise InvalidFile("its digest is another")
-                    found[number] = trial_in(number, record, seconds, self._total)
+                try:
+                    found[number] = _trial_in(number, record, seconds, digest)
+                except InvalidFile as error:
+                    raise self._damaged(f"trial {number}: {error}") from None
         return found
 
     def numbers(self) -> set[int]:
@@ -260,9 +225,7 @@ class Store:
                 "SELECT number, reason FROM failures "
                 "WHERE number NOT IN (SELECT number FROM trials) ORDER BY number, id"
             ):
-                with self._damaged("a failure is damaged"):
-                    trial, why = failure_in(number, reason, self._total)
-                found.setdefault(trial, []).append(why)
+                found.setdefault(number, []).append(reason)
         return found
 
     def quarantined(self) -> dict[int, str]:
@@ -276,13 +239,8 @@ class Store:
 
     def add_run(self, run: RunInfo) -> None:
         """Write down a run that ended, however it ended."""
-        row = (run.began, run.workers, run.place, run.trials, run.wall, run.busy)
         with self._told(), transaction(self._database):
-            self._database.execute(
-                "INSERT INTO runs (began, workers, place, trials, wall, busy) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            self._database.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", run)
 
     def runs(self) -> list[RunInfo]:
         """The runs so far that were not killed."""
@@ -290,8 +248,7 @@ class Store:
             rows = self._database.execute(
                 "SELECT began, workers, place, trials, wall, busy FROM runs ORDER BY id"
             )
-            with self._damaged("a run is damaged"):
-                return [run_in(row) for row in rows]
+            return [RunInfo(*row) for row in rows]
 
     def close(self) -> None:
         """Close the file and let others in."""
@@ -309,16 +266,6 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    @contextmanager
-    def _damaged(self, what: str) -> Iterator[None]:
-        """Say of a row that is refused which one it is, and what to do."""
-        try:
-            yield
-        except InvalidFile as error:
-            raise InvalidFile(
-                f"{self._place}: {what} ({error}); move the file away and run again"
-            ) from None
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -348,6 +295,31 @@ def stored_settings(path: Path, study: Study) -> Any:
         raise InvalidFile(
             f"{shown_path(path)}: its settings cannot be read; move it away, or give another --out"
         ) from None
+
+
+def _trial_in(
+    number: int, record: str, seconds: str, digest: str
+) -> tuple[dict[str, Any], dict[str, float]]:
+    """Record and seconds of a trial from its row."""
+    if digest != _digest(number, record, seconds):
+        raise InvalidFile("its digest is another")
+    measured = _object(seconds, "seconds")
+    for name, value in measured.items():
+        if not 0 <= as_float(value) < LONGEST:
+            raise InvalidFile(f"seconds[{shown(name)}] must be seconds; it is {shown(value)}")
+    return _object(record, "record"), measured
+
+
+def _object(text: str, place: str) -> dict[str, Any]:
+    try:
+        value = plain_numbers(parse_json(text))
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except (ValueError, RecursionError):
+        raise InvalidFile(f"{place} must be JSON; it is {shown(text)}") from None
+    if not isinstance(value, dict):
+        raise InvalidFile(f"{place} must be an object; it is {shown(value)}")
+    return value
 
 
 def _digest(number: int, record: str, seconds: str) -> str:

@@ -33,7 +33,7 @@ from didact.files.reading import shown_path
 from didact.inputs import is_whole, shown
 from didact.mdp import Family, Task
 from didact.mdp.files import task_or_family_from_document
-from didact.studies.databases import connect, in_words, transaction
+from didact.studies.databases import connect, in_words, require_strict_tables, transaction
 from didact.studies.people.answers import (
     KEPT,
     Kept,
@@ -78,8 +78,6 @@ MAX_SECONDS = 8.0
 """What reading from the file may take; a file that takes longer was made to."""
 WAIT = 3.0
 """Seconds to wait for another program that writes to the file."""
-OLDEST_SQLITE = (3, 37, 0)
-"""The first with STRICT tables."""
 
 
 class Damaged(InvalidFile):
@@ -107,7 +105,7 @@ class Records:
         with self._told():
             if not self.path.exists():
                 raise InvalidFile(f"{shown_path(path)}: there is no such study; make it by init")
-            _require_sqlite(shown_path(path))
+            require_strict_tables(shown_path(path))
             if self.path.stat().st_size > MAX_BYTES:
                 raise InvalidFile(f"{shown_path(path)}: must have at most {MAX_BYTES} bytes")
         self._check()
@@ -194,7 +192,7 @@ class Records:
         place = Path(path)
         if os.path.lexists(place):
             raise InvalidFile(f"{shown_path(path)}: is there already; a study is never overwritten")
-        _require_sqlite(shown_path(path))
+        require_strict_tables(shown_path(path))
         about = {
             "format": FORMAT,
             "design": json.dumps(design.document()),
@@ -552,13 +550,6 @@ def _own_schema() -> list[str]:
         database.executescript(TABLES)
         query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
         return sorted(map(repr, database.execute(query)))
-
-
-def _require_sqlite(place: str) -> None:
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        raise InvalidFile(
-            f"{place}: studies need SQLite 3.37 or later; this Python has {sqlite3.sqlite_version}"
-        )
 
 
 def _in_words(error: sqlite3.Error) -> str:
