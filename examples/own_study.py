@@ -37,7 +37,7 @@ def trial(settings: Slippery, number: int) -> dict:
     return record
 
 
-didact.register_study("slippery", Slippery, trial, title="Lessons where moves slip")
+didact.register_study("slippery", Slippery, trial=trial, title="Lessons where moves slip")
 
 
 def main(folder: str) -> None:

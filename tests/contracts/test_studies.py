@@ -179,7 +179,7 @@ def test_the_papers_studies_are_these_and_in_this_order():
 
 
 def test_one_line_registers_a_study():
-    study = register_study("my-own", Counting, count)
+    study = register_study("my-own", Counting, trial=count)
     assert find_study("my-own") is study
     assert "my-own" in studies()
     assert study.n_trials(study.settings) == 24
@@ -200,7 +200,7 @@ def test_one_line_registers_a_study():
 )
 def test_a_wrong_study_is_refused_in_one_line(arguments, message):
     with pytest.raises(InvalidParameter) as told:
-        register_study(*arguments)
+        register_study(*arguments[:2], trial=arguments[2])
     assert message in str(told.value)
     assert "\n" not in str(told.value)
 

@@ -162,7 +162,7 @@ def never(settings, number):
 
 
 def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
-    register_study("hopeless", counting.Counting, never)
+    register_study("hopeless", counting.Counting, trial=never)
     answer = didact("reproduce", "hopeless", "counting", "-s", "trials=2", "--out", "there")
     assert (answer.code, answer.err) == (3, "")
     assert "  2 of 2 trials; " in answer.out

@@ -58,7 +58,7 @@ def count(settings: Counting, number: int) -> dict:
     }
 
 
-STUDY = register_study(NAME, Counting, count)
+STUDY = register_study(NAME, Counting, trial=count)
 
 
 def main() -> None:

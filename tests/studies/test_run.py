@@ -267,7 +267,7 @@ def test_workers_have_one_thread_and_ignore_the_keyboard(run, tmp_path):
             "interrupt": signal.getsignal(signal.SIGINT) == signal.SIG_IGN,
         }
 
-    study = register_study("look", Few, look)
+    study = register_study("look", Few, trial=look)
     records, _ = run(tmp_path / "s.sqlite", Few(), study=study)
     assert records[0] == {"threads": "1", "interrupt": True}
 
@@ -550,7 +550,7 @@ def trial(settings, number):
 
 if __name__ == "__main__":
     import json, sys
-    study = didact.register_study("own-corridors", Two, trial)
+    study = didact.register_study("own-corridors", Two, trial=trial)
     place = {"jobs": 1} if sys.argv[1] == "here" else {"cluster": sys.argv[1]}
     found = didact.run_study(study, progress=False, **place)
     print(json.dumps([found.records, found.failed]))

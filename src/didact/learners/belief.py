@@ -253,30 +253,25 @@ def point_belief(
     weights: Any,
     *,
     log_posterior: float = float("nan"),
-    confidence: float | None = None,
-    certificate: Certificate | None = None,
-    settings: Mapping[str, Any] | None = None,
-    notes: tuple[str, ...] = (),
-    feedback: tuple[Feedback, ...] = (),
+    **others: Any,
 ) -> Belief:
-    """The belief of a learner that gives one weight vector (k,) and no distribution."""
+    """The belief of a learner that gives one weight vector (k,) and no distribution.
+
+    others: fields of `Belief`, such as settings; no confidence and no certificate by default.
+    """
     point = np.asarray(weights, dtype=np.float64)
     density = np.full((1, 1), log_posterior)
     return Belief(
-        mdp,
-        learner,
-        demonstrations,
-        point.reshape(1, 1, -1),
-        density,
-        point,
-        float(log_posterior),
-        density[0],
-        np.full(1, np.nan),
-        confidence,
-        certificate,
-        settings or {},
-        notes,
-        feedback=feedback,
+        mdp=mdp,
+        learner=learner,
+        demonstrations=demonstrations,
+        samples=point.reshape(1, 1, -1),
+        log_posterior=density,
+        map_weights=point,
+        map_log_posterior=float(log_posterior),
+        best_by_chain=density[0],
+        acceptance=np.full(1, np.nan),
+        **{"confidence": None, "certificate": None, "settings": {}} | others,
     )
 
 

@@ -35,8 +35,8 @@ OWN = {
 def register_study(
     name: str,
     settings: Any,
-    trial: Trial,
     *,
+    trial: Trial,
     quick: Any = None,
     summarise: Callable[[Any, Sequence[Record]], Any] | None = None,
     **options: Any,

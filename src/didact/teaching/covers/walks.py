@@ -216,9 +216,7 @@ class Walks:
         weights: Sequence[Fraction],
         beam: int | None,
     ) -> Iterable[PricedWalk]:
-        cost = self._allowed.cost_of
-        is_attempts, least = self._allowed.cost == "attempts", self._allowed.min_probability
-        one = Fraction(1)
+        cost, least, one = self._allowed.cost_of, self._allowed.min_probability, Fraction(1)
         # A node is a state and what was excluded before it; its entry holds the probability and
         # the way there. A later node is dropped unless it is likelier than every earlier one.
         best: dict[tuple[int, int], Fraction] = {(s, 0): one for s in starts}
@@ -232,33 +230,27 @@ class Walks:
                     here = (way, pair)
                     if now not in worth:
                         worth[now] = total_weight(now, weights)
-                    is_above = False
-                    if now != met or is_attempts:
-                        price = cost(starts[0], length, chance)
-                        is_above = worth[now] > price
-                    if is_above and now != met:
+                    if now != met and worth[now] > (price := cost(starts[0], length, chance)):
                         yield PricedWalk(_line(here), now, price)
                         above[now] = worth[now]
                     for target, p in moves:
                         likely = chance * p if self._counts_chance else one
-                        if self._counts_chance and likely < least:
-                            continue
                         key = (target, now)
-                        if likely > best.get(key, 0):
+                        if likely >= least and likely > best.get(key, 0):
                             best[key] = likely
                             after[key] = (likely, here)
             if len(best) > MAX_NODES:
                 raise TooLarge
-            if beam is not None and len(above) > beam:
-                kept = {*sorted(above, key=lambda bits: -above[bits])[:beam]}
-                after = {k: v for k, v in after.items() if k[1] not in above or k[1] in kept}
+            if beam is not None:
+                dropped = {*sorted(above, key=lambda bits: -above[bits])[beam:]}
+                after = {key: entry for key, entry in after.items() if key[1] not in dropped}
             if not after:
                 break
             front = after
 
     def shortest(self, wanted: Container[int]) -> list[tuple[int, ...]]:
         """For every wanted pair that an allowed walk shows, a shortest walk that ends there."""
-        one, found = Fraction(1), []
+        least, one, found = self._allowed.min_probability, Fraction(1), []
         best = {s: one for s in self.starts.starts.tolist()}
         front: dict[int, tuple[Fraction, Any]] = {s: (one, None) for s in best}
         shown_pairs: set[int] = set()
@@ -271,9 +263,7 @@ class Walks:
                         found.append(_line((way, pair)))
                     for target, p in moves:
                         likely = chance * p if self._counts_chance else one
-                        if likely < self._allowed.min_probability and self._counts_chance:
-                            continue
-                        if likely > best.get(target, 0):
+                        if likely >= least and likely > best.get(target, 0):
                             best[target] = likely
                             after[target] = (likely, (way, pair))
             if not after:
@@ -293,7 +283,7 @@ class Walks:
                 break
             target, p = max(moves, key=lambda move: move[1])
             chance *= p
-            if self._counts_chance and chance < self._allowed.min_probability:
+            if chance < self._allowed.min_probability:
                 break
             found.append(self._graph[target][0][0])
         return found
