@@ -16,7 +16,7 @@ from didact.learners import learn
 from didact.mdp import MDP, Task
 from didact.numerics import compiled
 from didact.planning import evaluate, solve
-from didact.planning.batch import optimal_values
+from didact.planning.batch import action_values_of
 from didact.teaching import check, teach
 from tests import effort
 
@@ -93,7 +93,7 @@ def check_model(number: int) -> None:
     assert guessed.status != "complete" or proved.status == "complete", number
     assert guessed.n_close_calls or guessed.status == proved.status, number
     evaluate(task, [w + 1 for w in task.weights])
-    optimal_values(task.mdp, task.weights + np.linspace(-1, 1, 5)[:, None])
+    action_values_of(task.mdp, task.weights + np.linspace(-1, 1, 5)[:, None])
     if number % 25 == 0:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -31,7 +31,8 @@ from didact.planning.kernels import (
     UNIT,
     Model,
     PlanWorkspace,
-    expected_value,
+    action_value,
+    expected_next,
     iterate,
     model_of,
     new_plan,
@@ -54,26 +55,15 @@ CLEAR = 2e-12
 """... and those beyond this share are worse; between the two it is a close call."""
 
 
-def optimal_values(mdp: MDP, weights: Any) -> Floats:
-    """V*(s) under each of n weight vectors (n, k); shape (n, S)."""
-    given = as_weight_rows(mdp, weights)
-    require_memory(given.shape[0] * mdp.n_states, "values", given.shape[0])
-    values = np.empty((given.shape[0], mdp.n_states))
-    for first, block in value_blocks(mdp, given):
-        values[first : first + len(block)] = block
-    return values
-
-
 def action_values_of(mdp: MDP, weights: Any) -> Floats:
     """Q*(s, a) under each of n weight vectors (n, k); shape (n, S, A)."""
     given = as_weight_rows(mdp, weights)
     shape = (given.shape[0], mdp.n_states, mdp.n_actions)
     require_memory(int(np.prod(shape)), "action values", given.shape[0])
     found = np.empty(shape)
-    moves = mdp.transitions.matrix()
     for first, block in value_blocks(mdp, given):
         rows = slice(first, first + len(block))
-        following = mdp.discount * (moves @ block.T).T.reshape(-1, *shape[1:])
+        following = mdp.discount * expected_next(mdp, block.T).T.reshape(-1, *shape[1:])
         rewards = rewards_of(mdp, given[rows]).reshape(len(block), mdp.n_states, -1)
         np.add(rewards, following, out=found[rows])
     return found
@@ -309,33 +299,26 @@ class Losses:
 
         Its plan then is solved by elimination; the equations are those of the kernel.
         """
-        mdp = self.mdp
-        shape, states = (mdp.n_states, mdp.n_actions), np.arange(mdp.n_states)
-        alive = ~mdp.terminal
+        mdp, alive = self.mdp, ~self.mdp.terminal
+        n, m = mdp.n_states, mdp.n_actions
         table, scale = self._table(weights), float(reward_reach(mdp, weights))
-        values = plan_in_floats(mdp, table, scale).action_values.reshape(shape)
+        values = plan_in_floats(mdp, table, scale).action_values.reshape(n, m)
         gaps = values.max(axis=1, keepdims=True) - values
         optimal = (gaps <= found.ties[i]) | ~alive[:, None]
-        close = (gaps > found.ties[i]) & (gaps <= found.clear[i]) & alive[:, None]
-        true = self.truth.rewards
         allowed = np.ascontiguousarray(optimal, dtype=np.uint8).ravel()
+        true, paid = self.truth.rewards, self.probe.rewards.reshape(n, m)
         best = plan_in_floats(mdp, true, float(np.abs(true).max(initial=0.0)), allowed)
-        policy = best.policy.copy()
-        taken = np.zeros(shape)
-        taken[states, policy] = 1.0
-        taken[mdp.terminal] = 0.0
-        paid = self.probe.rewards.reshape(shape)
-        own = paid[states, np.where(alive, policy, 0)]
-        following = mdp.transitions.matrix() @ discounted_sums(mdp, taken, own[:, None])[:, 0]
-        worth = paid + mdp.discount * following.reshape(shape)
-        alike = np.abs(worth - worth[states, policy][:, None]) <= 1e4 * self.probe.tolerance
-        policy[alive] = alike[alive].argmax(axis=1)
-        policy[~alive] = 0
-        n, m = shape
-        found.close[i] = int(np.count_nonzero(close))
+        policy = np.where(alive, best.policy, 0)
+        taken = np.eye(m)[policy] * alive[:, None]
+        own = paid[np.arange(n), policy]
+        after = expected_next(mdp, discounted_sums(mdp, taken, own[:, None])[:, 0])
+        worth = paid + mdp.discount * after.reshape(n, m)
+        gained = np.abs(worth - worth[np.arange(n), policy][:, None])
+        found.close[i] = int(np.count_nonzero(~optimal & (gaps <= found.clear[i])))
         found.optimal[i * n * m : (i + 1) * n * m] = allowed
         found.values[i * n : (i + 1) * n] = best.values
-        found.policies[i * n : (i + 1) * n] = policy
+        alike = (gained <= 1e4 * self.probe.tolerance).argmax(axis=1)
+        found.policies[i * n : (i + 1) * n] = np.where(alive, alike, 0)
 
     def of(self, weights: Floats) -> Lost:
         """What each of the weights (n, k) leads to."""
@@ -389,11 +372,9 @@ def keep_best(model: Model, rewards: Any, values: Any, tie: float, clear: float,
             continue
         best = -1e308
         for row in range(first, first + n_actions):
-            best = max(
-                best, rewards[row] + model.discount * expected_value(model.moves, row, values)
-            )
+            best = max(best, action_value(model, rewards, row, values))
         for row in range(first, first + n_actions):
-            gap = best - (rewards[row] + model.discount * expected_value(model.moves, row, values))
+            gap = best - action_value(model, rewards, row, values)
             kept[row] = 1 if gap <= tie else 0
             if tie < gap <= clear:
                 close += 1
@@ -411,10 +392,9 @@ def first_alike(level: Level, tie: float, policy: Any) -> None:
             continue
         first = state * n_actions
         own = first + policy[state]
-        worth = rewards[own] + model.discount * expected_value(model.moves, own, values)
+        worth = action_value(model, rewards, own, values)
         for row in range(first, own):
-            value = rewards[row] + model.discount * expected_value(model.moves, row, values)
-            if abs(value - worth) <= tie:
+            if abs(action_value(model, rewards, row, values) - worth) <= tie:
                 policy[state] = row - first
                 break
 

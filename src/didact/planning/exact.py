@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,10 @@ PROOF_PER_FEATURE = 2
 
 @dataclass(frozen=True, eq=False)
 class ExactModel:
-    """An MDP in rationals: discounted successor rows, features, terminal flags."""
+    """An MDP in rationals: discounted successor rows, features, terminal flags.
+
+    features: phi(s, a) of each row s*A + a; those that are alike are one list.
+    """
 
     n_states: int
     n_actions: int
@@ -57,19 +61,13 @@ class ExactModel:
 
     def payment(self, state: int, action: int) -> list[Any]:
         """phi(s, a) as k rationals."""
-        return self.features[self.feature_row(state, action)]
+        return self.features[state * self.n_actions + action]
 
-    def feature_row(self, state: int, action: int) -> int:
-        """Where phi(s, a) stands in `features`."""
-        wide = len(self.features) > self.n_states
-        return state * self.n_actions + action if wide else state
-
-    def feature_rows(self) -> Sequence[int]:
-        """Where phi(s, a) stands in `features`, for every row s*A + a."""
-        n_rows = self.n_states * self.n_actions
-        if len(self.features) > self.n_states:
-            return range(n_rows)
-        return [row // self.n_actions for row in range(n_rows)]
+    def rewards(self, weights: Numbers) -> list[Any]:
+        """w.phi(s, a) of each row s*A + a."""
+        w, distinct = as_rationals(weights), {id(phi): phi for phi in self.features}
+        worth = {place: dot(phi, w) for place, phi in distinct.items()}
+        return [worth[id(phi)] for phi in self.features]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +126,7 @@ def _feature_rows(mdp: MDP) -> list[list[Any]]:
         if key not in known:
             known[key] = [rationals[code] for code in row.tolist()]
         found.append(known[key])
-    return found
+    return found if mdp.has_action_features else [p for p in found for _ in range(mdp.n_actions)]
 
 
 def as_rationals(numbers: Numbers) -> list[Any]:
@@ -155,24 +153,13 @@ def dot(left: Iterable[Any], right: Iterable[Any]) -> Any:
 
 
 def evaluate_exactly(
-    model: ExactModel,
-    policy: Sequence[Sequence[int]],
-    payments: Sequence[list[Any]],
-    roots: Iterable[int],
-) -> list[list[Any] | None]:
-    """The discounted payments of a policy from the roots on; None for states never needed.
-
-    policy[s] lists actions taken with equal probability. `payments` maps row s*A + a to its
-    columns; terminal states pay those of row s*A once.
-    """
-    return evaluate_followed(model, PolicyGraph.of(model, policy, roots), payments)
-
-
-def evaluate_followed(
     model: ExactModel, followed: PolicyGraph, payments: Sequence[list[Any]]
-) -> list[list[Any] | None]:
-    """`evaluate_exactly` of a policy whose components are known."""
-    solved: list[list[Any] | None] = [None] * model.n_states
+) -> Solved:
+    """The discounted payments of a policy from its roots on.
+
+    `payments` maps row s*A + a to its columns; terminal states pay those of row s*A once.
+    """
+    solved: Solved = [None] * model.n_states
     for component in followed.components:
         solve_component(model, followed, payments, component, solved)
     return solved
@@ -336,13 +323,9 @@ def followed_digits(policy: PolicyGraph) -> int:
         inside = set(component)
         own = [[(t, w) for t, w in followed[s] if t in inside] for s in component]
         if not all(len(row) == 1 for row in own):
-            rows = {_as_integers(sorted(row, key=_state)) for row in own}
+            rows = {_as_integers(sorted(row, key=itemgetter(0))) for row in own}
             longest = max(longest, sum(_denominator_bits(row) for row in rows))
     return int(longest * DIGITS_PER_BIT * PROOF_PER_FEATURE)
-
-
-def _state(entry: tuple[int, Any]) -> int:
-    return entry[0]
 
 
 def _as_integers(row: Iterable[tuple[int, Any]]) -> tuple[tuple[int, int, int], ...]:

@@ -90,6 +90,16 @@ def single_successors(mdp: MDP) -> NDArray[np.uint32]:
     return found
 
 
+def expected_next(mdp: MDP, values: Floats) -> Floats:
+    """E[V(next)] of each row s*A + a, for values (S,) or (S, c); 0 where the row is empty."""
+    if not mdp.is_deterministic():
+        return np.asarray(mdp.transitions.matrix() @ values)
+    # A lookup: to import SciPy takes longer than to plan in a small model.
+    expected = values[single_successors(mdp)]
+    expected[np.repeat(mdp.terminal, mdp.n_actions)] = 0.0
+    return np.asarray(expected)
+
+
 def longest_row(mdp: MDP) -> int:
     """The largest number of next states of one row."""
     return int(np.diff(mdp.transitions.offsets).max(initial=1))
@@ -357,6 +367,13 @@ def expected_value(moves: Moves, row: int, values: Any) -> float:
 
 
 @kernel
+def action_value(model: Model, rewards: Any, row: int, values: Any) -> float:
+    """Q[row] = R[row] + discount * E[V(next)]."""
+    found: float = rewards[row] + model.discount * expected_value(model.moves, row, values)
+    return found
+
+
+@kernel
 def largest_of(values: Any) -> float:
     """The largest |value|."""
     largest = 0.0
@@ -368,8 +385,7 @@ def largest_of(values: Any) -> float:
 @kernel
 def backup(model: Model, rewards: Any, tolerance: float, policy: Any, values: Any) -> float:
     """One Gauss-Seidel Bellman sweep in place with greedy choice; the largest change."""
-    n_actions, discount, moves = model.n_actions, model.discount, model.moves
-    ends, allowed = model.ends, model.allowed
+    n_actions, ends, allowed = model.n_actions, model.ends, model.allowed
     largest = 0.0
     for state in range(model.n_states):
         row = state * n_actions
@@ -377,13 +393,12 @@ def backup(model: Model, rewards: Any, tolerance: float, policy: Any, values: An
             best = rewards[row]
         else:
             own = policy[state]
-            best = rewards[row + own] + discount * expected_value(moves, row + own, values)
+            best = action_value(model, rewards, row + own, values)
             choice = own
             bar = best + tolerance  # tied actions are not exchanged for ever
             for action in range(n_actions):
                 if allowed[row + action] != 0 and action != own:
-                    expected = expected_value(moves, row + action, values)
-                    value = rewards[row + action] + discount * expected
+                    value = action_value(model, rewards, row + action, values)
                     if value > bar:
                         bar = value
                         best = value
@@ -391,25 +406,6 @@ def backup(model: Model, rewards: Any, tolerance: float, policy: Any, values: An
             policy[state] = choice
         largest = max(largest, abs(best - values[state]))
         values[state] = best
-    return largest
-
-
-@kernel
-def back_up_values(model: Model, rewards: Any, values: Any, action_values: Any) -> float:
-    """One Bellman backup: Q[row] = R[row] + discount * E[V(next)]; empty rows are worth R.
-
-    Returns the residual: the largest |max over allowed actions of Q - V|.
-    """
-    n_actions, moves, allowed = model.n_actions, model.moves, model.allowed
-    largest = 0.0
-    for state in range(model.n_states):
-        best = -1e308
-        for row in range(state * n_actions, (state + 1) * n_actions):
-            total = rewards[row] + model.discount * expected_value(moves, row, values)
-            action_values[row] = total
-            if allowed[row] != 0 and total > best:
-                best = total
-        largest = max(largest, abs(best - values[state]))
     return largest
 
 

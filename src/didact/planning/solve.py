@@ -34,8 +34,8 @@ from didact.planning.kernels import (
     UNIT,
     System,
     actions_by_state,
-    back_up_values,
     contraction_gap,
+    expected_next,
     iterate,
     longest_row,
     model_of,
@@ -164,7 +164,8 @@ def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "aut
     if arithmetic == "auto" and n_close and mdp.n_states <= EXACT_STATES:
         open_states = np.flatnonzero(compared.sum(axis=1) > 1)
         roots = _successors_of(mdp, open_states.tolist(), candidates)
-        if mdp.is_deterministic() or is_exact_affordable(mdp, _as_mask(found, mdp), roots):
+        taken = found.policy[:, None] == np.arange(mdp.n_actions)
+        if mdp.is_deterministic() or is_exact_affordable(mdp, taken, roots):
             return _settled(mdp, given, found, candidates, roots, n_close)
     shape = candidates.shape
     return Plan(
@@ -192,12 +193,11 @@ def exact_policy_values(
     mdp: MDP, weights: Numbers, taken: NDArray[np.bool_]
 ) -> tuple[Fraction, ...]:
     """The value of each state under the policy that is uniform over the taken actions (S, A)."""
-    from didact.planning.exact import as_rationals, dot, evaluate_exactly, exact_model
+    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
 
-    model, w = exact_model(mdp), as_rationals(weights)
-    rewards = [dot(phi, w) for phi in model.features]
-    paid = [[rewards[row]] for row in model.feature_rows()]
-    solved = evaluate_exactly(model, actions_by_state(taken), paid, range(mdp.n_states))
+    model = exact_model(mdp)
+    followed = PolicyGraph.of(model, actions_by_state(taken))
+    solved = evaluate_exactly(model, followed, [[reward] for reward in model.rewards(weights)])
     return tuple(Fraction(int(v[0].p), int(v[0].q)) for v in solved if v is not None)
 
 
@@ -223,10 +223,6 @@ def _successors_of(mdp: MDP, states: Iterable[int], candidates: NDArray[np.bool_
             row = state * mdp.n_actions + action
             reached.update(dict.fromkeys(successors[offsets[row] : offsets[row + 1]].tolist()))
     return list(reached)
-
-
-def _as_mask(found: FloatPlan, mdp: MDP) -> NDArray[np.bool_]:
-    return np.asarray(found.policy[:, None] == np.arange(mdp.n_actions))
 
 
 def is_exact_affordable(
@@ -262,19 +258,18 @@ def _settled(
 
     The candidates hold every optimal action, so a policy that no candidate improves is optimal.
     """
-    from didact.planning.exact import as_rationals, dot, evaluate_exactly, exact_model
+    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
 
     model = exact_model(mdp)
-    w = as_rationals(weights)
-    rewards = [dot(phi, w) for phi in model.features]
-    paid = [[rewards[row]] for row in model.feature_rows()]
+    rewards = model.rewards(weights)
+    paid = [[reward] for reward in rewards]
     policy = [[int(a)] for a in found.policy]
     roots = list(roots)
     tied = idle_states(mdp) if len(roots) < mdp.n_states else np.zeros(mdp.n_states, np.bool_)
     choices = actions_by_state(candidates & ~tied[:, None])
     least = 1 if candidates.sum() == mdp.n_actions * mdp.n_going else 2
     while True:
-        solved = evaluate_exactly(model, policy, paid, roots)
+        solved = evaluate_exactly(model, PolicyGraph.of(model, policy, roots), paid)
         values = [None if v is None else v[0] for v in solved]
         exact_q = {
             (state, a): _action_value(model, rewards, values, state, a)
@@ -308,8 +303,9 @@ def _compared(
 def _action_value(
     model: Any, rewards: list[Any], values: list[Any], state: int, action: int
 ) -> Any:
-    total = rewards[model.feature_row(state, action)]
-    for target, weight in model.rows[state * model.n_actions + action]:
+    row = state * model.n_actions + action
+    total = rewards[row]
+    for target, weight in model.rows[row]:
         total += weight * values[target]
     return total
 
@@ -353,10 +349,8 @@ class FloatPlan:
     values: Floats
     action_values: Floats
     policy: NDArray[np.uint32]
-    residual: float
     error_bound: float
     method: str
-    n_rounds: int
 
 
 def plan_in_floats(
@@ -377,36 +371,17 @@ def plan_in_floats(
     method = f"policy iteration {'on the functional graph' if is_graph else 'with BiCGSTAB'}"
     work = 10 * rewards.size if is_graph else 200 * mdp.transitions.n_entries
     tolerance = roundings(mdp) * UNIT * largest
-    n_rounds = iterate.run(work, model_of(mdp, allowed), rewards, tolerance, MAX_ROUNDS, plan)
-    values = plan.values
-    if n_rounds < 0:
-        values, n_rounds = iterate_directly(mdp, rewards, allowed, policy)
+    if iterate.run(work, model_of(mdp, allowed), rewards, tolerance, MAX_ROUNDS, plan) < 0:
+        plan.values[:], _ = iterate_directly(mdp, rewards, allowed, policy)
         method = "policy iteration with direct solves"
-    action_values, residual, error_bound = _with_bound(mdp, rewards, allowed, values, scale)
-    return FloatPlan(values, action_values, policy, residual, error_bound, method, n_rounds)
-
-
-def _with_bound(
-    mdp: MDP, rewards: Floats, allowed: NDArray[np.uint8], values: Floats, scale: float
-) -> tuple[Floats, float, float]:
-    """The action values of V, its residual, and how far both can be from the true ones."""
-    if mdp.is_deterministic():
-        following = values[single_successors(mdp)]
-        following.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
-        action_values = rewards + mdp.discount * following
-        among = np.where(allowed != 0, action_values, -np.inf).reshape(mdp.n_states, -1)
-        residual = float(np.abs(among.max(axis=1) - values).max())
-    else:
-        action_values = np.empty(rewards.size)
-        found = back_up_values.run(
-            mdp.transitions.n_entries + rewards.size,
-            *(model_of(mdp, allowed), rewards, values, action_values),
-        )
-        residual = float(found)
+    values = plan.values
+    action_values = rewards + mdp.discount * expected_next(mdp, values)
+    among = np.where(allowed != 0, action_values, -np.inf).reshape(mdp.n_states, -1)
+    residual = float(np.abs(among.max(axis=1) - values).max())
     reach = max(float(values.max()), -float(values.min()))
     rounding = rounding_of_backup(mdp, scale, reach, longest_row(mdp))
     error_bound = (residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding
-    return action_values, residual, error_bound
+    return FloatPlan(values, action_values, policy, error_bound, method)
 
 
 def iterate_directly(
@@ -429,7 +404,7 @@ def iterate_directly(
             values = _values_of(mdp, pairs, policy)
         except NotConverged:
             break
-        following = (mdp.transitions.matrix() @ values).reshape(pairs.shape)
+        following = expected_next(mdp, values).reshape(pairs.shape)
         choices = np.where(closed, -np.inf, pairs + mdp.discount * following)
         residual = float(np.abs(choices.max(axis=1) - values).max())
         if residual < least:
@@ -449,8 +424,8 @@ def _values_of(mdp: MDP, pairs: Floats, policy: NDArray[np.uint32]) -> Floats:
     taken[mdp.terminal] = 0.0
     paid = np.where(mdp.terminal, pairs[:, 0], pairs[states, policy])
     values = discounted_sums(mdp, taken, paid[:, None])[:, 0]
-    rows = mdp.transitions.matrix()[states * mdp.n_actions + policy]
-    missing = paid + mdp.discount * (rows @ values) - values
+    following = expected_next(mdp, values).reshape(pairs.shape)[states, policy]
+    missing = paid + mdp.discount * following - values
     return np.asarray(values + discounted_sums(mdp, taken, missing[:, None])[:, 0])
 
 
@@ -461,12 +436,16 @@ def discounted_sums(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
         tied = np.flatnonzero(((policy > 0.0) & (policy < 1.0)).any(axis=1))
         if not tied.size or _solves(mdp, policy[tied], payments[tied], sums, tied):
             return sums
-    if mdp.n_states <= DENSE_STATES:
-        system = np.eye(mdp.n_states) - mdp.discount * dense_policy_matrix(mdp, policy)
-        return np.asarray(np.linalg.solve(system, payments), dtype=np.float64)
     matrix = policy_matrix(mdp, policy)
+    if mdp.n_states <= DENSE_STATES:
+        system = np.eye(mdp.n_states) - mdp.discount * matrix.toarray()
+        return np.asarray(np.linalg.solve(system, payments), dtype=np.float64)
     if mdp.n_states <= DIRECT_STATES:
-        return _factorise(mdp, matrix, payments)
+        from scipy.sparse import eye_array
+        from scipy.sparse.linalg import splu
+
+        sparse = eye_array(mdp.n_states, format="csc") - mdp.discount * matrix.tocsc()
+        return np.asarray(splu(sparse.tocsc()).solve(np.ascontiguousarray(payments)))
     return _iterate(mdp, matrix, payments)
 
 
@@ -481,16 +460,6 @@ def _solves(
     expected = payments + mdp.discount * np.einsum("sa,sac->sc", policy, after)
     limit = 16 * UNIT * float(np.abs(sums).max(initial=0.0))
     return bool(np.abs(expected - sums[tied]).max(initial=0.0) <= limit)
-
-
-def dense_policy_matrix(mdp: MDP, policy: Floats) -> Floats:
-    """T_pi (S, S): every outcome added where it belongs, in the order of a sparse product."""
-    moves, n = mdp.transitions, mdp.n_states
-    rows = np.repeat(np.arange(n * mdp.n_actions), np.diff(moves.offsets))
-    places = rows // mdp.n_actions * n + moves.successors
-    shares = np.take(policy, rows) * moves.probabilities.floats
-    sums = np.asarray(np.bincount(places, shares, n * n), dtype=np.float64)
-    return sums.reshape(n, n)
 
 
 def policy_matrix(mdp: MDP, policy: Floats) -> Any:
@@ -517,14 +486,6 @@ def _walk(mdp: MDP, policy: Floats, payments: Floats) -> Floats:
         *(np.ascontiguousarray(payments).ravel(), sums),
     )
     return sums.reshape(n, c)
-
-
-def _factorise(mdp: MDP, matrix: Any, payments: Floats) -> Floats:
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import splu
-
-    system = eye_array(mdp.n_states, format="csc") - mdp.discount * matrix.tocsc()
-    return np.asarray(splu(system.tocsc()).solve(np.ascontiguousarray(payments)))
 
 
 def _iterate(mdp: MDP, matrix: Any, payments: Floats) -> Floats:

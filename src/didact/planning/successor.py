@@ -23,10 +23,10 @@ from didact.planning.kernels import (
     UNIT,
     actions_by_state,
     contraction_gap,
+    expected_next,
     feature_sizes,
     longest_row,
     rounding_of_backup,
-    single_successors,
 )
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan, discounted_sums
@@ -64,7 +64,7 @@ class SuccessorFeatures:
         mdp = self.mdp
         if mdp.has_action_features:
             return self.pairs, self.error_bounds
-        after = _expected(mdp, self.states).reshape(self.pairs.shape)
+        after = mdp.discount * expected_next(mdp, self.states).reshape(self.pairs.shape)
         longest = longest_row(mdp) + mdp.n_actions
         reach = np.maximum(self.states.max(axis=0), -self.states.min(axis=0))
         rounding = rounding_of_backup(mdp, 0.0, reach, longest)
@@ -86,17 +86,15 @@ class ExactSuccessorFeatures:
     @cached_property
     def pairs(self) -> NDArray[Any]:
         """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
-        model, m = self.model, self.model.n_actions
+        model, (n, k) = self.model, self.states.shape
         states = self.states.tolist()
-        pairs = np.empty((len(states), m, self.states.shape[1]), dtype=object)
-        for state in range(len(states)):
-            for action in range(m):
-                mu = list(model.payment(state, action))
-                for target, weight in model.rows[state * m + action]:
-                    after = states[target]
-                    mu = [x + weight * v if v else x for x, v in zip(mu, after, strict=True)]
-                pairs[state, action] = mu
-        return pairs
+        pairs = np.empty((n * model.n_actions, k), dtype=object)
+        for row, mu in enumerate(model.features):
+            for target, weight in model.rows[row]:
+                after = states[target]
+                mu = [x + weight * v if v else x for x, v in zip(mu, after, strict=True)]
+            pairs[row] = mu
+        return pairs.reshape(n, model.n_actions, k)
 
 
 def _as_array(rows: Sequence[Any]) -> NDArray[Any]:
@@ -133,22 +131,10 @@ def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
 
 def pair_features(mdp: MDP, states: Floats) -> Floats:
     """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
-    pairs = _expected(mdp, states).reshape(mdp.n_states, mdp.n_actions, mdp.n_features)
+    after = mdp.discount * expected_next(mdp, states)
     features = mdp.features.floats
-    pairs += features if features.ndim == 3 else features[:, None, :]
-    return np.asarray(pairs)
-
-
-def _expected(mdp: MDP, states: Floats) -> Floats:
-    """discount * E[mu(next)], shape (S * A, k)."""
-    if mdp.is_deterministic():
-        expected = states[single_successors(mdp)]
-        if mdp.n_going < mdp.n_states:
-            expected.reshape(mdp.n_states, -1)[mdp.terminal] = 0.0
-    else:
-        expected = mdp.transitions.matrix() @ states
-    expected *= mdp.discount
-    return np.asarray(expected)
+    paid = features if features.ndim == 3 else features[:, None, :]
+    return np.asarray(after.reshape(mdp.n_states, mdp.n_actions, mdp.n_features) + paid)
 
 
 def _policy_payments(mdp: MDP, policy: Floats) -> Floats:
@@ -179,13 +165,13 @@ def exact_successor_features(
 
     followed: what the policy does in the exact model, where that is at hand.
     """
-    from didact.planning.exact import PolicyGraph, evaluate_followed, exact_model
+    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
 
     model = exact_model(mdp)
     if followed is None:
         followed = PolicyGraph.of(model, _uniform_choices(mdp, policy))
-    payments = [model.features[row] for row in model.feature_rows()]
-    return ExactSuccessorFeatures(_as_array(evaluate_followed(model, followed, payments)), model)
+    found = evaluate_exactly(model, followed, model.features)
+    return ExactSuccessorFeatures(_as_array(found), model)
 
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:

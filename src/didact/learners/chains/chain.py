@@ -38,7 +38,7 @@ from didact.learners.evidence import Evidence
 from didact.numerics import compiled as running
 from didact.numerics.compiled import Kernel
 from didact.numerics.exact import Floats
-from didact.planning.kernels import back_up_values
+from didact.planning.kernels import expected_next
 
 Extra = Callable[[Floats, Floats], float]
 
@@ -123,10 +123,8 @@ class Target:
     def _action_values(self, problem: ScoreInputs) -> Floats:
         """Q of the weights just scored, shape (S, A), from the values that scoring them left."""
         mdp, work = self.evidence.mdp, problem.work
-        found = np.zeros(mdp.n_states * mdp.n_actions)
-        self.function(back_up_values)(
-            self.scorer.model.model, work.rewards, work.plan.values, found
-        )
+        rewards: Floats = work.rewards
+        found = rewards + mdp.discount * expected_next(mdp, work.plan.values)
         return found.reshape(mdp.n_states, mdp.n_actions)
 
 
