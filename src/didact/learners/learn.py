@@ -130,7 +130,8 @@ def learn(
     Options of ml-irl, the most likely weights:
 
     confidence: what values are multiplied by; 100 by default.
-    n_starts: how many spread directions the search climbs from; 8 by default.
+    n_starts: how many climbs end the search, each from the best of 90 random directions; 8 by
+        default.
     norm: what has length 1: 'l2-sphere' (the default) or 'l1-sphere'.
     raise_confidence: multiply the confidence by ten until the weights make every shown action
         optimal and every other one worse; False by default.
@@ -138,7 +139,8 @@ def learn(
     Options of policy-matching, the weights whose policy acts as often as was shown:
 
     confidence: what values are multiplied by; 100 by default.
-    n_starts: how many spread directions the search climbs from; 8 by default.
+    n_starts: how many climbs end the search, each from the best of 90 random directions; 8 by
+        default.
     norm: what has length 1: 'l2-sphere' (the default) or 'l1-sphere'.
 
     Options of max-entropy, the weights of the maximum causal entropy policy:

@@ -441,7 +441,7 @@ def test_no_random_dual_is_higher_elsewhere_in_its_ball():
             assert belief.settings["norm"] <= radius * (1 + 1e-9)
             is_told = any("largest norm allowed" in note for note in belief.notes)
             assert is_told == (share < 1.0), seed
-            assert belief.settings["at_local_optimum"], seed
+            assert belief.settings["converged"], seed
             n_inside, n_border = n_inside + (share > 1), n_border + (share < 1)
     assert min(n_inside, n_border) > 100
 

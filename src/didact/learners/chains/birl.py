@@ -116,42 +116,53 @@ def _walked(
     in different modes where the searches found several."""
     lengths, prior, starts = sampling.lengths, target.prior, sampling.starts
     *pairs, (origin, own) = [each.spawn(2) for each in rng.spawn(lengths.n_chains + 1)]
-    scout = StartSearch(Chain(target, own), origin)
+    scout = Chain(target, own)
     sizes = {"n_draws": lengths.n_draws, "burn_in": lengths.burn_in, "thin": lengths.thin}
     chains = [Chain(target, own, **sizes) for _, own in pairs]
     walks = [_walk(chain, lengths, sampling.step) for chain in chains]
-    searches = [scout]
+    looking = {scout: origin}
     if starts is None:
-        searches = [StartSearch(chain, pairs[i][0], i) for i, chain in enumerate(chains)]
+        looking = {chain: origin for chain, (origin, _) in zip(chains, pairs, strict=True)}
+    evidence, confidence = target.evidence, target.confidence
+    searches = {
+        chain: StartSearch(evidence, confidence, prior, chain.place, origin, number=number)
+        for number, (chain, origin) in enumerate(looking.items())
+    }
     n_search = int(SEARCH * (lengths.burn_in if starts is None else lengths.n_steps // 5))
     begun: list[Floats] = []
 
     def modes() -> Modes:
-        found = [m for search in searches for m in search.maxima if m.density > -math.inf]
-        return Modes.among(found, prior, scout.chain.densities_of)
+        found = [m for each in searches.values() for m in each.maxima if m.density > -math.inf]
+        return Modes.among(found, prior, scout.densities_of)
 
     def phases() -> Iterator[list[Run]]:
         if starts is not None:
             _place(chains, starts)
             begun.extend(starts)
-            yield [*walks, *(search.run(n_search) for search in searches if n_search)]
+            yield [*walks, *(search.run(n_search) for search in searches.values() if n_search)]
             return
-        yield [search.run(n_search) for search in searches]
+        yield [_counted(search.run(n_search), chain) for chain, search in searches.items()]
         seen = modes()
-        for search in searches:
+        for chain, search in searches.items():
             start = seen.start_of(search.number)
-            if start is not None and search.maxima:
-                search.chain.place(start)
-        begun.extend(chain.weights.copy() for chain in chains)
+            begun.append(start if start is not None and search.maxima else search.start)
+            chain.place(begun[-1])
         yield walks
 
     total = lengths.n_chains * lengths.n_steps
     run_phases(phases(), total if starts is None else total + n_search)
-    rival = -math.inf if starts is None else scout.chain.best
+    rival = -math.inf if starts is None else scout.best
     notes = stuck_notes([chain.best for chain in chains], rival)
     drawn = [chain.samples[:: 1 + len(chain.samples) // LOOKED_AT] for chain in chains]
     notes += missed_notes(modes().n_missed(np.concatenate([begun, *drawn])))
     return _Found(chains, {"step_sizes": [chain.step_size for chain in chains]}, notes)
+
+
+def _counted(run: Run, chain: Chain) -> Run:
+    """A search whose plans the chain counts as steps of its burn-in."""
+    for steps in run:
+        chain.count_steps(steps)
+        yield steps
 
 
 def _place(chains: Sequence[Chain], starts: Floats) -> None:

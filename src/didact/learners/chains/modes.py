@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter, NotConverged
 from didact.learners.ascent import ascend_on_sphere
-from didact.learners.chains.chain import Chain
 from didact.learners.chains.options import Prior
-from didact.learners.evidence import Likelihood, ShownFeatures
+from didact.learners.evidence import Evidence, Likelihood, ShownFeatures
 from didact.numerics.exact import Floats
 from didact.planning.solve import DENSE_STATES
 
@@ -37,6 +36,9 @@ FIRST_PLANS, MORE_PLANS = 20, 50
 
 GOING_ON = 0.4
 """The share of searches that go on."""
+
+PLANS_EACH = FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS)
+"""What one start costs on the average."""
 
 COSTLY, VERY_COSTLY = 5, 20
 """So many steps take as long as a plan with its gradient on small and large stochastic models."""
@@ -82,33 +84,46 @@ class LocalMaximum:
 
 
 class StartSearch:
-    """Ascents for one chain, the local maxima that they led to, and how many plans they took."""
+    """Ascents from draws of the prior, the local maxima that they led to, and where to start.
 
-    def __init__(self, chain: Chain, rng: np.random.Generator, number: int = 0):
-        target = chain.target
-        mdp = target.evidence.mdp
-        self.chain = chain
-        self.rng = rng
-        self.number = number
-        self.features = ShownFeatures(target.evidence)
-        self.softer = Likelihood(target.evidence, SOFTER * target.confidence, self.features)
-        self.function = Likelihood(target.evidence, target.confidence, self.features)
-        self.has_gradients = target.confidence > 0.0 and not target.evidence.is_empty
+    density_of: the log density of weights (k,) with all that counts. number: of the chain that is
+    to start there. start: one of the highest maxima, else a draw from the prior.
+    """
+
+    start: Floats
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        confidence: float,
+        prior: Prior,
+        density_of: Callable[[Floats], float],
+        rng: np.random.Generator,
+        *,
+        number: int = 0,
+        features: ShownFeatures | None = None,
+    ):
+        mdp = evidence.mdp
+        self.prior, self.density_of, self.rng, self.number = prior, density_of, rng, number
+        self.features = ShownFeatures(evidence) if features is None else features
+        self.softer = Likelihood(evidence, SOFTER * confidence, self.features)
+        self.function = Likelihood(evidence, confidence, self.features)
+        self.has_gradients = confidence > 0.0 and not evidence.is_empty
         self.cost = 1
         if not mdp.is_deterministic():
             self.cost = COSTLY if mdp.n_states <= DENSE_STATES else VERY_COSTLY
         self.maxima: list[LocalMaximum] = []
-        self._counted = 0
+        self._counted = self.features.n_solves
 
     def run(self, n_steps: int) -> Iterator[int]:
-        """Leave the chain at a start after about `n_steps` steps' worth of plans; yields them.
+        """Search for about `n_steps` steps' worth of plans; yields them.
 
-        Without enough of them for one search, or without evidence, it is a draw from the prior.
+        Without enough of them for one ascent, or without evidence, the start is a draw.
         """
-        n_plans = n_steps // self.cost
-        n_starts = n_plans // (FIRST_PLANS + 1 + math.ceil(GOING_ON * MORE_PLANS))
+        n_plans, before = n_steps // self.cost, self.features.n_solves
+        n_starts = n_plans // PLANS_EACH
         if n_starts < 1 or not self.has_gradients:
-            self.draw()
+            self.start = self._draw()
             return
         begun = []
         for _ in range(n_starts):
@@ -116,41 +131,33 @@ class StartSearch:
             yield self._spent()
         begun.sort(key=lambda found: -found[1])
         for weights, _ in begun[: max(1, round(GOING_ON * n_starts))]:
-            left = n_plans - self.features.n_solves
+            left = n_plans - self.features.n_solves + before
             if left < 1 and self.maxima:
                 break
             self.maxima.append(self._end(weights, min(MORE_PLANS, max(1, left))))
             yield self._spent()
-        self._choose()
-
-    def _choose(self) -> None:
-        """Put the chain on one of the highest maxima."""
         best = max(found.density for found in self.maxima)
         near = [found for found in self.maxima if found.density >= best - NEAR]
-        if best > -math.inf:
-            self.chain.place(near[self.rng.integers(len(near))].weights)
-        else:
-            self.draw()
+        is_possible = best > -math.inf
+        self.start = near[self.rng.integers(len(near))].weights if is_possible else self._draw()
 
     def _spent(self) -> int:
-        """Plans since the last time, as steps; the chain counts them too."""
+        """Plans since the last time, as steps."""
         steps = self.cost * (self.features.n_solves - self._counted)
         self._counted = self.features.n_solves
-        self.chain.count_steps(steps)
         return steps
 
-    def draw(self) -> Floats:
-        """Put the chain on a draw from the prior whose density is above 0."""
-        prior, k = self.chain.target.prior, self.chain.target.k
+    def _draw(self) -> Floats:
+        """A draw from the prior whose density is above 0."""
         for _ in range(MAX_DRAWS):
-            weights: Floats = prior.draw(self.rng, 1, k)[0]
-            if self.chain.place(weights) > -math.inf:
+            weights: Floats = self.prior.draw(self.rng, 1, self.features.mdp.n_features)[0]
+            if self.density_of(weights) > -math.inf:
                 return weights
-        raise without_density(prior)
+        raise without_density(self.prior)
 
     def _begin(self) -> tuple[Floats, float]:
         """A first ascent from a draw, and how likely it makes the demonstrations."""
-        weights = self.draw()
+        weights = self._draw()
         try:
             weights, _ = ascend_on_sphere(self.softer, weights, FIRST_PLANS)
             return weights, self.function(weights)[0]
@@ -161,8 +168,8 @@ class StartSearch:
         """The ascent's end on the prior's support, and its log density with all that counts."""
         with suppress(NotConverged):
             weights, _ = ascend_on_sphere(self.function, weights, n_plans)
-        weights = self.chain.target.prior.nearest(weights)
-        return LocalMaximum(weights, self.chain.place(weights), self.number)
+        weights = self.prior.nearest(weights)
+        return LocalMaximum(weights, self.density_of(weights), self.number)
 
 
 def without_density(prior: Prior) -> InvalidParameter:

@@ -252,7 +252,10 @@ class _Warmup:
         searching, self.rng = generators
         origin, own = searching.spawn(2)
         self.scout = Chain(target, own)
-        self.search = StartSearch(self.scout, origin, number)
+        self.search = StartSearch(
+            *(target.evidence, target.confidence, target.prior, self.scout.place, origin),
+            number=number,
+        )
         self.population = Population(target, self.rng)
 
     def run(self, n_plans: int, n_particles: int) -> Run:

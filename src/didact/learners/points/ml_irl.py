@@ -21,8 +21,6 @@ from didact.learners.points.margin import exactly_tied
 from didact.learners.points.search import Norm, UnitWeights
 from didact.numerics.exact import Floats
 
-SOFTER = 0.1
-"""Climbs begin at this share of the confidence, where far more of the sphere leads upwards."""
 RAISE = 10.0
 """By how much the confidence is multiplied until the certificate holds ..."""
 MAX_CONFIDENCE = 1e12
@@ -51,27 +49,24 @@ def ml_irl(
 ) -> Belief:
     """The most likely weights of unit norm, with a certificate of what they explain.
 
-    n_starts: how many spread directions the search starts from, and from as many chains of BIRL;
-    where the demonstrations allow it, also from the weights that explain them by the widest margin
-    (if they are closed, that takes the place of the chains).
+    n_starts: how many ascents end the search, each from the highest of about 90 random directions
+    (of one, if the demonstrations are closed and explained); where the demonstrations allow it, one
+    more starts from the weights that explain them by the widest margin.
     raise_confidence: multiply the confidence by ten until the weights make every shown action
     optimal and every other one worse.
     """
     sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
     raising = flag(raise_confidence, "raise_confidence")
     margins = sought.margins()
-    annealed = sought.annealed(margins)
-    softer, whole = SOFTER * sought.confidence, sought.confidence
-    functions = [Likelihood(evidence, at, sought.features) for at in (softer, whole)]
-    found = sought.search(functions, [*margins, *annealed])
+    whole = sought.confidence
+    likelihood = Likelihood(evidence, whole, sought.features)
+    found = sought.search(likelihood, [*margins, *sought.likely(explained=bool(margins))])
     answer = _Explanation(found.best, whole, certify(evidence, found.best.point, whole))
     notes = _notes(evidence, found.best)
     if raising:
         answer = _raised(sought, answer, margins or sought.margins(found.best.point))
         notes += _notes_on_raising(answer, whole)
-    told = sought.told(
-        found, "likelihood", settled=answer.ascent.is_maximum, annealed=bool(annealed)
-    )
+    told = sought.told(found, "likelihood", settled=answer.ascent.is_maximum)
     return point_belief(
         evidence.mdp,
         "ml-irl",

@@ -5,32 +5,25 @@ the state was shown, seen how often each action was, and p_w the softmax policy 
 confidence (Neu and Szepesvari 2007). As there, |w| = 1, since the confidence sets the scale.
 Far from the solution p_w is all but certain of wrong actions and J is flat. The likelihood of the
 same policy is not, and it has the same solutions where the demonstrations can be matched exactly
-(Melo et al. 2010); so climbs begin with a few steps on the likelihood. Where they cannot be matched
-the solutions differ, and the likelihood leads to the wrong maximum; so J is also looked at in many
-random directions, and climbed from the best of them, until a round of that brings nothing better.
+(Melo et al. 2010); so climbs begin at its maxima. Where they cannot be matched the solutions
+differ, and the likelihood leads to the wrong maximum; so J is also looked at in many random
+directions, and climbed from the best of them, until a round of that brings nothing better.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from didact.learners.ascent import Function
 from didact.learners.belief import Belief, point_belief
-from didact.learners.evidence import Evidence, Likelihood, ShownFeatures, certify, softmax
-from didact.learners.points.search import (
-    LEADING_STEPS,
-    Norm,
-    Search,
-    UnitWeights,
-    spread_directions,
-)
+from didact.learners.evidence import Evidence, ShownFeatures, certify, softmax
+from didact.learners.points.search import Norm, Search, UnitWeights, spread_directions
 from didact.numerics.exact import Floats
 
 SHARES, SPREAD = (0.003, 0.01, 0.03, 0.1, 0.3), 4
 """Shares of the confidence that lead further climbs, and how many of them for each start."""
 
-SOFTER = 0.1
-"""Climbs begin on the likelihood at this share of the confidence, then at the whole of it."""
+LEADING_STEPS = 60
+"""Steps of each of them: it only has to show the way."""
 
 
 class Mismatch:
@@ -74,9 +67,10 @@ def policy_matching(
     """
     sought = UnitWeights.sought(evidence, rng, confidence=confidence, n_starts=n_starts, norm=norm)
     margins = sought.margins()
-    annealed = sought.annealed(margins)
-    starts = [*margins, *annealed, *_led_by_softer_matches(sought)]
-    found = sought.search(_functions(sought), starts, scouts=True)
+    likely = sought.likely(explained=bool(margins))
+    function = Mismatch(evidence, sought.confidence, sought.features)
+    starts = [*margins, *likely, *_led_by_softer_matches(sought)]
+    found = sought.search(function, starts, scouts=True)
     is_confirmed = found.best.is_maximum and found.is_confirmed
     certificate = certify(evidence, found.best.point, sought.confidence)
     return point_belief(
@@ -90,20 +84,10 @@ def policy_matching(
         settings={
             **sought.asked(),
             "mismatch": -found.best.value,
-            **sought.told(found, "match", settled=is_confirmed, annealed=bool(annealed)),
+            **sought.told(found, "match", settled=is_confirmed),
         },
         notes=_notes(evidence, found),
     )
-
-
-def _functions(sought: UnitWeights) -> list[Function]:
-    """The likelihood, softer and then at the confidence, and what counts in the end."""
-    evidence, features = sought.evidence, sought.features
-    return [
-        Likelihood(evidence, SOFTER * sought.confidence, features),
-        Likelihood(evidence, sought.confidence, features),
-        Mismatch(evidence, sought.confidence, features),
-    ]
 
 
 def _led_by_softer_matches(sought: UnitWeights) -> list[Floats]:
