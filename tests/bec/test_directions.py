@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from didact.bec.directions import (
     TOLERANCE,
-    _line,
+    fixed_direction,
     label_units,
     unit_rows,
 )
@@ -113,7 +113,7 @@ class TestLabels:
 
     def test_directions_that_meet_on_the_line_are_told_apart(self):
         """Rows that differ only across the sorting line, and copies of each."""
-        line = _line(3)
+        line = fixed_direction("directions", 3)
         across = np.linalg.svd(line[None])[2][1]
         rows = np.array([line + turn * across for turn in (0.0, 1e-3, -1e-3, 0.3)] * 50)
         assert label_directions(rows)[0].tolist() == [0, 1, 2, 3] * 50

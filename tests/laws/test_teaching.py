@@ -15,7 +15,7 @@ from fractions import Fraction
 import pytest
 
 from didact.bec.classes import EquivalenceClass, demonstration_class, equivalence_class
-from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Inside, decide
 from didact.mdp import Demonstration, Task
 from didact.mdp.files import task_document
 from didact.proofcheck import check_proof

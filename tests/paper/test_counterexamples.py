@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from didact.bec.classes import demonstration_class, equivalence_class
-from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Inside, decide
 from didact.mdp import MDP, Task, Transitions
 from didact.planning import evaluate
 from didact.teaching import check, teach

@@ -31,9 +31,18 @@ from didact.auditing.questions import (
     deciding_questions,
 )
 from didact.bec.classes import EquivalenceClass, class_of, member_with
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Scope
-from didact.bec.linear import Multipliers, Row, dot, negated, null_basis, primitive, row_reduced
+from didact.bec.linear import (
+    Inside,
+    Multipliers,
+    Row,
+    decide,
+    dot,
+    negated,
+    null_basis,
+    primitive,
+    row_reduced,
+)
 from didact.bec.proofs import implied, policy_documents
 from didact.errors import InvalidParameter
 from didact.files.json import write_json

@@ -30,30 +30,27 @@ from fractions import Fraction
 
 import numpy as np
 
-from didact.bec.farkas import (
-    Inside,
-    Proposer,
-    conditioned,
-    decide,
-    positive_support,
-    propose,
-    rounded,
-)
 from didact.bec.linear import (
+    Inside,
     Multipliers,
     Row,
     basis_of,
     completed_basis,
+    conditioned,
+    decide,
     dot,
     independent,
     integers,
     matrix,
     negated,
     null_basis,
+    positive_support,
     primitive,
     products,
+    propose,
     reduced_multipliers,
     renamed,
+    rounded,
     row_reduced,
 )
 
@@ -90,8 +87,6 @@ class ExactCone:
 def exact_cone(
     rows: Sequence[Row],
     inside: Sequence[Fraction | int],
-    *,
-    proposer: Proposer = propose,
     progress: Progress | None = None,
 ) -> ExactCone:
     """Equalities, facets and redundant rows of the cone of nonzero rows, each with its proof.
@@ -105,13 +100,13 @@ def exact_cone(
         if slack < 0 or not any(rows[index]):
             raise AssertionError(f"row {index} is zero or excludes the point inside: {rows[index]}")
     basis, pivots = row_reduced(rows)
-    ties = find_ties(rows, Ties({}, point, slacks, 0), proposer)
+    ties = find_ties(rows, Ties({}, point, slacks, 0))
     equalities = sorted(ties.opposites)
     lineality, lineality_pivots = row_reduced([rows[index] for index in equalities])
     rays = quotient(rows, pivots, ties, lineality)
-    pruning = Pruning(rays, proposer, progress)
+    pruning = Pruning(rays, progress)
     pruning.run()
-    lift = Lift(rows, ties.opposites, lineality_pivots, proposer)
+    lift = Lift(rows, ties.opposites, lineality_pivots)
     multipliers = lifted_multipliers(rows, rays, pruning.certificates, lift)
     return ExactCone(
         equalities=tuple(equalities),
@@ -136,7 +131,7 @@ class Ties:
     n_exact_lp: int
 
 
-def find_ties(rows: Sequence[Row], start: Ties, proposer: Proposer) -> Ties:
+def find_ties(rows: Sequence[Row], start: Ties) -> Ties:
     """Which rows without slack lie in L; the point moves off the others.
 
     Model rows come with their negatives, so that a look decides; otherwise r is in L exactly when
@@ -153,7 +148,7 @@ def find_ties(rows: Sequence[Row], start: Ties, proposer: Proposer) -> Ties:
     for index in tied:
         if index in opposites or slacks[index] > 0:
             continue
-        decision = decide([rows[i] for i in tied], negated(rows[index]), proposer=proposer)
+        decision = decide([rows[i] for i in tied], negated(rows[index]))
         n_exact_lp += decision.exact_lp
         if isinstance(decision, Inside):
             for member, negative in _circuit(index, decision.multipliers, tied).items():
@@ -257,10 +252,9 @@ def least_on_slice(values: Sequence[int], heights: Sequence[int], rays: Sequence
 class Pruning:
     """Finds the facets among the rays, and a certificate for every other ray."""
 
-    def __init__(self, rays: Rays, proposer: Proposer, progress: Progress | None = None):
+    def __init__(self, rays: Rays, progress: Progress | None = None):
         self.rays = rays
         self.progress = progress
-        self.proposer = proposer
         self.facets: list[int] = []
         self.witnesses: dict[int, Row] = {}
         self.certificates: dict[int, Multipliers] = {}
@@ -297,7 +291,7 @@ class Pruning:
         """Certify a ray, or find facets until it is one or can be; where it may wait, perhaps."""
         while self.pending[ray]:
             known = self.floats[self.facets]
-            coefficients = self.proposer(known, self.floats[ray])
+            coefficients = propose(known, self.floats[ray])
             residual = coefficients @ known - self.floats[ray]
             outside = residual @ residual > _TOLERANCE**2
             if outside and self.shoot(rounded(residual, self.exponents)):
@@ -376,7 +370,7 @@ class Pruning:
     def resolve(self, ray: int) -> None:
         """Decide the ray against the known facets exactly: certify it or find a new facet."""
         known = [self.rays.vectors[facet] for facet in self.facets]
-        decision = decide(known, self.rays.vectors[ray], proposer=self.proposer)
+        decision = decide(known, self.rays.vectors[ray])
         self.n_exact_lp += decision.exact_lp
         if isinstance(decision, Inside):
             self.certificates[ray] = renamed(decision.multipliers, self.facets)
@@ -387,7 +381,7 @@ class Pruning:
     def separate(self, facet: int) -> None:
         """Find the witness of a facet that ties hid: the other rays do not combine to it."""
         others = [vector for ray, vector in enumerate(self.rays.vectors) if ray != facet]
-        decision = decide(others, self.rays.vectors[facet], proposer=self.proposer)
+        decision = decide(others, self.rays.vectors[facet])
         self.n_exact_lp += decision.exact_lp
         if isinstance(decision, Inside):
             raise AssertionError("a vertex of the slice is a combination of other rays")
@@ -397,17 +391,10 @@ class Pruning:
 class Lift:
     """Expresses members of L by equalities, with nonnegative multipliers."""
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        opposites: dict[int, Multipliers],
-        pivots: list[int],
-        proposer: Proposer,
-    ):
+    def __init__(self, rows: Sequence[Row], opposites: dict[int, Multipliers], pivots: list[int]):
         self.equalities = sorted(opposites)
         self.opposites = opposites
         self.pivots = pivots
-        self.proposer = proposer
         self.rows = [rows[index] for index in self.equalities]
         self.n_exact_lp = 0
         if self.equalities:
@@ -433,7 +420,7 @@ class Lift:
         return reduced_multipliers(amounts, denominator)
 
     def _decided(self, member: Row) -> Multipliers:
-        decision = decide(self.rows, member, proposer=self.proposer)
+        decision = decide(self.rows, member)
         self.n_exact_lp += decision.exact_lp
         if not isinstance(decision, Inside):
             raise AssertionError("equalities must span L positively")

@@ -211,14 +211,15 @@ class EquivalenceClass:
         normal times weights is >= 0.
         """
         exact, records = self.rows.exact, []
+        names = ("member", "state", "action", "other")
         kinds = {"equality": self.cone.equalities, "facet": self.cone.facet_rows()}
         for kind, row in ((kind, row) for kind, rows in kinds.items() for row in rows):
-            statement = self.rows.statement_of(row)
+            statement = self.statement_of(row)
             records.append(
                 {
                     "kind": kind,
                     "words": self.words_of(row),
-                    **of_home(member_with(self.members, statement[0]), statement),
+                    **dict(zip(names[-len(statement) :], statement, strict=True)),
                     "normal": list(self.rows.normals[row] if exact is None else exact[row]),
                 }
             )
@@ -487,13 +488,6 @@ def shown_pairs(
             for member in members
         ),
     )
-
-
-def of_home(member: Member, statement: Sequence[int]) -> dict[str, Any]:
-    """A statement of a member by names: member where there is one, state, action, other."""
-    state, action, other = statement
-    named = {"state": state - member.first, "action": action, "other": other}
-    return named if member.number is None else {"member": member.number, **named}
 
 
 def exact_gap(of: Member, state: int, action: int, better: int) -> Fraction | None:

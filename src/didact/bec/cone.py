@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from didact.bec.certificates import exact_cone
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, find_facets
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, as_row
-from didact.bec.linear import Multipliers, Row, dot, point_on, primitive
+from didact.bec.linear import Inside, Multipliers, Row, decide, dot, point_on, primitive
 from didact.bec.nnls import max_margin_point
 from didact.errors import InvalidModel, Unsupported
 from didact.inputs import counted
@@ -152,7 +151,14 @@ class Cone:
 
         Floats hardly ever satisfy an equality, so with equalities the center is only nearly inside.
         """
-        return exact_point_near(self, self.center())
+        exact = self._require_exact()
+        # The equalities are solved for their pivots; the other entries are rounded.
+        rounded = [Fraction(round(x * 2**40)) for x in self.center().tolist()]
+        point = point_on([tuple(row) for row in self.lineality.tolist()], rounded)
+        if self._contains_exact(exact, primitive(point)) != "inside":
+            raise _no_margin()
+        largest = max(map(abs, point)) or 1
+        return tuple(x / largest for x in point)
 
     def is_subset(self, other: Cone) -> bool:
         """Whether every weight of this class is in the other: its rows follow from ours.
@@ -164,7 +170,8 @@ class Cone:
                 f"classes must be of weights with as many entries; these have "
                 f"{self.true_weights.floats.size} and {other.true_weights.floats.size}"
             )
-        return all(self._implies(row) for row in other._defining_rows())
+        own, rows = self._defining_rows(), other._defining_rows()
+        return all(isinstance(decide(own, row), Inside) for row in rows)
 
     def equals(self, other: Cone) -> bool:
         """Whether both classes hold the same weights, decided by certificates both ways.
@@ -176,9 +183,6 @@ class Cone:
     def _defining_rows(self) -> list[Row]:
         exact = self._require_exact()
         return [exact[row] for row in (*self.equalities, *self.facet_rows())]
-
-    def _implies(self, row: Row) -> bool:
-        return isinstance(decide(self._defining_rows(), row), Inside)
 
     def _require_exact(self) -> tuple[Row, ...]:
         if self.rows.exact is None:
@@ -278,20 +282,6 @@ def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
 
 def _units(k: int) -> list[Row]:
     return [tuple(int(i == j) for j in range(k)) for i in range(k)]
-
-
-def exact_point_near(cone: Cone, point: Floats) -> tuple[Fraction, ...]:
-    """Weights inside the class exactly, next to a point that is inside up to rounding.
-
-    The equalities are solved for their pivots; the other entries are rounded.
-    """
-    known = cone._require_exact()
-    rounded = [Fraction(round(x * 2**40)) for x in point.tolist()]
-    exact = point_on([tuple(row) for row in cone.lineality.tolist()], rounded)
-    if cone._contains_exact(known, primitive(exact)) != "inside":
-        raise _no_margin()
-    largest = max(map(abs, exact)) or 1
-    return tuple(x / largest for x in exact)
 
 
 def _any_point(cone: Cone) -> Floats:

@@ -7,8 +7,6 @@ its negative are opposite directions and never share a label.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,7 +42,7 @@ def label_units(units: Floats) -> tuple[Indices, Indices]:
     n, k = units.shape
     groups = np.zeros(n, dtype=np.int64)
     first, far = groups[:0], np.zeros(n, dtype=np.bool_)
-    for line in (_line(k), *np.eye(k)):
+    for line in (fixed_direction("directions", k), *np.eye(k)):
         groups, first = _split(groups, units @ line)
         far = lengths_of(units - units[first][groups]) > TOLERANCE
         if not far.any():
@@ -81,9 +79,7 @@ def _linked(rows: Floats) -> Indices:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-@cache
-def _line(k: int) -> Floats:
-    """A fixed random direction in k dimensions."""
-    line = stream(0, "directions", k).standard_normal(k)
-    unit: Floats = line / np.linalg.norm(line)
-    return unit
+def fixed_direction(use: str, k: int) -> Floats:
+    """A random unit vector in k dimensions, the same for each use."""
+    direction = stream(0, use, k).standard_normal(k)
+    return np.asarray(direction / np.linalg.norm(direction))

@@ -17,18 +17,16 @@ undecided: it is kept and counted.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from didact.bec.directions import TOLERANCE, label_units, lengths_of, unit_rows
+from didact.bec.directions import TOLERANCE, fixed_direction, label_units, lengths_of, unit_rows
 from didact.bec.nnls import (
     EXCLUDED,
     FREE,
-    NearestPoint,
     Workspace,
     forget,
     nearest_in_cone,
@@ -37,7 +35,6 @@ from didact.bec.nnls import (
 )
 from didact.errors import InvalidParameter
 from didact.numerics.compiled import kernel
-from didact.random import stream
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -68,8 +65,6 @@ class FloatCone:
 
     lineality: Floats
     """(l, k) orthonormal basis of L; w lies in B only if it is orthogonal to them."""
-    equalities: Indices
-    """Rows that lie in L."""
     facets: Indices
     """One row for each extreme ray of C/L: the first of its class, in increasing order."""
     facet_of: Indices
@@ -81,6 +76,11 @@ class FloatCone:
     n_unknown: int
     """Facets kept although their test was undecided."""
 
+    @property
+    def equalities(self) -> Indices:
+        """Rows that lie in L."""
+        return np.flatnonzero(self.facet_of == IS_EQUALITY)
+
 
 def find_facets(rows: ArrayLike, inside: ArrayLike) -> FloatCone:
     """The facets and the lineality space of {w : rows w >= 0}, which has the point `inside`.
@@ -90,15 +90,17 @@ def find_facets(rows: ArrayLike, inside: ArrayLike) -> FloatCone:
     """
     units, point = unit_rows(np.asarray(rows, dtype=np.float64)), _unit_point(inside)
     labels, first = label_units(units)
-    lineality, scan = _scan(units[first], point, first)
-    facet_of, facets = scan.facet_of[labels], first[scan.facets]
-    equalities = (facet_of == IS_EQUALITY).nonzero()[0]
-    for array in (lineality, equalities, facets, facet_of):
-        array.setflags(write=False)
-    return FloatCone(
-        *(lineality, equalities, facets, facet_of),
-        *(scan.margin, scan.largest_residual, scan.n_unknown),
-    )
+    distinct = units[first]
+    slack = distinct @ point
+    if len(slack) and slack.min() < -TOLERANCE:
+        worst = int(np.argmin(slack))
+        raise InvalidParameter(
+            f"inside must satisfy every row; row {first[worst]} is violated by an angle of "
+            f"{-slack[worst]:.3g}"
+        )
+    ties = slack <= TOLERANCE
+    scan = _with_ties(distinct, point, ties) if ties.any() else _pointed(distinct, slack)
+    return replace(scan, facets=first[scan.facets], facet_of=scan.facet_of[labels])
 
 
 def all_hold(rows: Floats, point: ArrayLike) -> bool:
@@ -106,20 +108,11 @@ def all_hold(rows: Floats, point: ArrayLike) -> bool:
     return not len(rows) or bool((rows @ _unit_point(point)).min() >= -TOLERANCE)
 
 
-def _scan(distinct: Floats, point: Floats, numbers: Indices) -> tuple[Floats, _Scan]:
-    """L, and the scan of distinct unit rows; numbers: theirs, to name one that is violated."""
-    slack = distinct @ point
-    _require_inside(slack, numbers)
-    ties = slack <= TOLERANCE
-    if ties.any():
-        return _scan_with_ties(distinct, point, ties)
-    return np.zeros((0, distinct.shape[1])), _scan_pointed(distinct, slack)
+def _with_ties(distinct: Floats, point: Floats, ties: NDArray[np.bool_]) -> FloatCone:
+    """The cone of distinct unit rows, some of which vanish at the point.
 
-
-def _scan_with_ties(
-    distinct: Floats, point: Floats, ties: NDArray[np.bool_]
-) -> tuple[Floats, _Scan]:
-    """L, and the scan when rows vanish at the point: divide by L, and move off the other ties."""
+    It is divided by L, and the point moves off the other ties.
+    """
     lineality, inward, residual, n_unknown = _split_ties(distinct[ties])
     across = _project_out(distinct, lineality)
     lengths = lengths_of(across)
@@ -127,11 +120,12 @@ def _scan_with_ties(
     quotient = across[outside] / lengths[outside, None]
     labels, first = label_units(quotient)
     slack = _slack_off_ties(quotient[first], _project_out(point, lineality), inward)
-    scan = _scan_pointed(quotient[first], slack)
+    scan = _pointed(quotient[first], slack)
     facet_of = np.full(len(distinct), IS_EQUALITY)
     facet_of[outside] = scan.facet_of[labels]
     equality_residual = float(np.delete(lengths, outside).max(initial=0.0))
-    return lineality, _Scan(
+    return FloatCone(
+        lineality,
         outside[first[scan.facets]],
         facet_of,
         scan.margin,
@@ -140,28 +134,18 @@ def _scan_with_ties(
     )
 
 
-@dataclass(frozen=True)
-class _Scan:
-    """Which of the distinct rows are extreme, and the evidence; fields as those of `FloatCone`."""
-
-    facets: Indices
-    facet_of: Indices
-    margin: float
-    largest_residual: float
-    n_unknown: int
-
-
-def _scan_pointed(rows: Floats, slack: Floats) -> _Scan:
+def _pointed(rows: Floats, slack: Floats) -> FloatCone:
     """The extreme rays among distinct unit rows of a pointed cone; `slack` at a point inside.
 
     Rows deep inside come first: they are redundant or lead to facets that serve many others, which
     halves the time where features are many.
     """
     n, k = rows.shape
-    facet_of = np.full(n, IS_REDUNDANT)
+    facet_of, lineality = np.full(n, IS_REDUNDANT), np.zeros((0, k))
     if n == 0:
-        return _Scan(facet_of, facet_of, np.inf, 0.0, 0)
-    slack = slack + _JOLT * float(slack.min()) * (rows @ _any_direction(k))
+        return FloatCone(lineality, facet_of, facet_of, np.inf, 0.0, 0)
+    # No two half-spaces meet all rays from a point moved in a random direction.
+    slack = slack + _JOLT * float(slack.min()) * (rows @ fixed_direction("clarkson", k))
     order = (-slack).argsort(kind="stable")
     rows, slack = np.ascontiguousarray(rows[order]), slack[order]
     settled, evidence = np.zeros(n, dtype=np.bool_), np.zeros(1)
@@ -184,7 +168,8 @@ def _scan_pointed(rows: Floats, slack: Floats) -> _Scan:
     kept, margin, largest, n_unknown = _minimal(rows[facets])
     extreme = np.sort(order[np.array(facets)[kept]])
     facet_of[extreme] = np.arange(len(extreme))
-    return _Scan(extreme, facet_of, margin, max(largest, float(evidence[0])), n_unknown)
+    largest = max(largest, float(evidence[0]))
+    return FloatCone(lineality, extreme, facet_of, margin, largest, n_unknown)
 
 
 @kernel
@@ -261,14 +246,6 @@ def _minimal(facets: Floats) -> tuple[list[int], float, float, int]:
     return kept, float(margin), float(largest), n_unknown
 
 
-@cache
-def _any_direction(k: int) -> Floats:
-    """A fixed random unit vector: no two half-spaces meet all rays from a point moved by it."""
-    direction = stream(0, "clarkson", k).standard_normal(k)
-    unit: Floats = direction / np.linalg.norm(direction)
-    return unit
-
-
 def _split_ties(ties: Floats) -> tuple[Floats, Floats, float, int]:
     """Basis of L, a direction strictly inside all other ties, largest residual, undecided tests.
 
@@ -289,7 +266,8 @@ def _split_ties(ties: Floats) -> tuple[Floats, Floats, float, int]:
         nearest = nearest_in_cone(ties, -ties[row])
         if nearest.distance <= TOLERANCE:
             largest = max(largest, nearest.distance)
-            lineality = _orthonormal(np.vstack([lineality, ties[[row, *_firm(nearest)]]]))
+            firm = nearest.support[nearest.multipliers > _FIRM_MULTIPLIER]
+            lineality = _orthonormal(np.vstack([lineality, ties[[row, *firm]]]))
             undecided[row] = False
             undecided &= np.linalg.norm(_project_out(ties, lineality), axis=1) > TOLERANCE
             continue
@@ -300,11 +278,6 @@ def _split_ties(ties: Floats) -> tuple[Floats, Floats, float, int]:
             undecided &= ties @ toward <= TOLERANCE / nearest.distance
             inward += toward
     return lineality, inward, largest, n_unknown
-
-
-def _firm(nearest: NearestPoint) -> Indices:
-    """Generators that the nearest point surely needs."""
-    return nearest.support[nearest.multipliers > _FIRM_MULTIPLIER]
 
 
 def _orthonormal(rows: Floats) -> Floats:
@@ -350,12 +323,3 @@ def _unit_point(inside: ArrayLike) -> Floats:
     point = np.asarray(inside, dtype=np.float64)
     scaled = point / (float(np.abs(point).max(initial=0.0)) or 1.0)  # squares must not overflow
     return np.asarray(scaled / (math.sqrt(scaled @ scaled) or 1.0))
-
-
-def _require_inside(slack: Floats, indices: Indices) -> None:
-    if len(slack) and slack.min() < -TOLERANCE:
-        worst = int(np.argmin(slack))
-        raise InvalidParameter(
-            f"inside must satisfy every row; row {indices[worst]} is violated by an angle of "
-            f"{-slack[worst]:.3g}"
-        )

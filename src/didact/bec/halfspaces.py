@@ -129,17 +129,13 @@ class Rows:
         kept = self.stated_by(shown)
         renamed = np.full(self.n_rows + 1, -1, dtype=np.int64)
         renamed[kept] = np.arange(kept.size)
-        return Rows(
-            self.normals[kept],
-            None if self.exact is None else tuple(self.exact[row] for row in kept),
-            self.statements[hit],
-            renamed[self.number[hit]],
-            self.error_bound,
-            self.spread,
-            self.n_lost,
-            None if self.strict is None else self.strict[kept],
-            self.scales,
-            self.noise,
+        return replace(
+            self,
+            normals=self.normals[kept],
+            exact=None if self.exact is None else tuple(self.exact[row] for row in kept),
+            statements=self.statements[hit],
+            number=renamed[self.number[hit]],
+            strict=None if self.strict is None else self.strict[kept],
         )
 
 
@@ -379,70 +375,39 @@ def joined_rows(parts: Sequence[Rows], firsts: Sequence[int]) -> Rows:
             for part, first in zip(parts, firsts, strict=True)
         ]
     )
-    if all(part.exact is not None for part in parts):
-        labels, exact, first_rows = _exact_labels(parts)
-        joined = Rows(
-            np.vstack([part.normals for part in parts])[first_rows], exact, *_NO_STATEMENTS
-        )
-    else:
+    if parts[0].exact is None:
         labels, joined = _float_labels(parts)
-    starts = np.cumsum([0, *(part.n_rows for part in parts)])
-    number = np.concatenate(
-        [
-            np.where(
-                part.number >= 0,
-                np.append(labels[start : start + part.n_rows], -1)[part.number],
-                -1,
-            )
-            for part, start in zip(parts, starts, strict=False)
-        ]
-    )
-    return replace(joined, statements=statements, number=number)
-
-
-_NO_STATEMENTS = (np.zeros((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
-"""Statements and numbers of a catalogue until those of its parts are joined."""
-
-
-def _exact_labels(parts: Sequence[Rows]) -> tuple[Indices, tuple[Row, ...], list[int]]:
-    """The number of every row of every part, the distinct rows, and where each stands first."""
-    number_of: dict[Row, int] = {}
-    first_rows: list[int] = []
-    labels: list[int] = []
-    for row in (row for part in parts for row in part.exact or ()):
-        number = number_of.setdefault(row, len(number_of))
-        if number == len(first_rows):
-            first_rows.append(len(labels))
-        labels.append(number)
-    return np.array(labels, dtype=np.int64), tuple(number_of), first_rows
+    else:
+        number_of: dict[Row, int] = {}
+        rows = [row for part in parts for row in part.exact or ()]
+        labels = np.array([number_of.setdefault(r, len(number_of)) for r in rows], dtype=np.int64)
+        joined = replace(parts[0], exact=tuple(number_of))
+    ends = np.cumsum([part.n_rows for part in parts])
+    number = [
+        np.append(own, -1)[part.number]  # -1, of zero normals, stays
+        for part, own in zip(parts, np.split(labels, ends[:-1]), strict=True)
+    ]
+    normals = np.vstack([part.normals for part in parts])[np.unique(labels, return_index=True)[1]]
+    return replace(joined, normals=normals, statements=statements, number=np.concatenate(number))
 
 
 def _float_labels(parts: Sequence[Rows]) -> tuple[Indices, Rows]:
-    """The number of every row of every part, and the distinct rows without their statements."""
-    normals = np.vstack([part.normals for part in parts])
+    """The number of every row of every part, and the first part with the evidence of all."""
     balanced = np.vstack([part.balanced for part in parts])
     labels, first = label_units(balanced)
     strict = np.zeros(len(first), dtype=np.bool_)
-    np.logical_or.at(strict, labels, np.concatenate([_strict(part) for part in parts]))
-    between: Floats = balanced - balanced[first][labels]
-    apart = np.sqrt(np.einsum("ij,ij->i", between, between))
+    strict[labels[np.concatenate([p.strict for p in parts if p.strict is not None])]] = True
+    apart = lengths_of(balanced - balanced[first][labels])
     noise = max(part.noise for part in parts)
-    return labels, Rows(
-        normals[first],
-        None,
-        *_NO_STATEMENTS,
+    n_apart = int(np.count_nonzero(apart > 4 * noise + 8 * ROUNDING))
+    return labels, replace(
+        parts[0],
         error_bound=max(part.error_bound for part in parts),
-        spread=float(max(part.spread for part in parts) + apart.max(initial=0.0)),
-        n_lost=sum(part.n_lost for part in parts)
-        + int(np.count_nonzero(apart > 4 * noise + 8 * ROUNDING)),
+        spread=max(part.spread for part in parts) + float(apart.max(initial=0.0)),
+        n_lost=sum(part.n_lost for part in parts) + n_apart,
         strict=strict,
-        scales=parts[0].scales,
         noise=noise,
     )
-
-
-def _strict(rows: Rows) -> NDArray[np.bool_]:
-    return np.zeros(rows.n_rows, dtype=np.bool_) if rows.strict is None else rows.strict
 
 
 def demonstrated_pairs(

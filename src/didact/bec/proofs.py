@@ -17,9 +17,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from didact.bec.classes import EquivalenceClass, Member, demonstration_rows, member_with
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
-from didact.bec.linear import Multipliers, Row, dot, primitive
+from didact.bec.linear import Inside, Multipliers, Row, decide, dot, primitive
 from didact.errors import Unsupported
 from didact.inputs import instance
 from didact.mdp import Demonstration

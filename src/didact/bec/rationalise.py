@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.classes import EXACT_ENTRIES
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows, Scope, rows_from_counts, scope_states
-from didact.bec.linear import Multipliers, Row, dot, point_on, primitive
+from didact.bec.linear import Inside, Multipliers, Row, decide, dot, point_on, primitive
 from didact.bec.nnls import max_margin_point
 from didact.bec.words import describe_half_space
 from didact.errors import Unsupported

@@ -18,8 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from didact.bec.farkas import Inside, decide
-from didact.bec.linear import Floats, Row, unit_floats
+from didact.bec.linear import Floats, Inside, Row, decide, unit_floats
 
 NEAR = 1e-6
 """How far the exact bound may be from the one that HiGHS found, relative to its size."""

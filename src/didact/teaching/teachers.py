@@ -27,8 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from didact.bec.directions import TOLERANCE
-from didact.bec.farkas import Inside, decide
-from didact.bec.linear import dot
+from didact.bec.linear import Inside, decide, dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.inputs import is_whole, seconds, shown, whole_number

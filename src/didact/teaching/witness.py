@@ -24,9 +24,8 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, Member, exact_gap, shown_pairs
 from didact.bec.directions import TOLERANCE
 from didact.bec.facets import IS_EQUALITY, all_hold, find_facets
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
-from didact.bec.linear import Row, matrix, primitive, products
+from didact.bec.linear import Inside, Row, decide, matrix, primitive, products
 from didact.bec.nnls import nearest_in_cone
 from didact.bec.proofs import Proof, proof_of
 from didact.mdp import MDP, Demonstration

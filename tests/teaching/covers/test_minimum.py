@@ -19,8 +19,7 @@ from scipy.optimize import OptimizeResult
 import didact
 from didact import MDP, Family, Task
 from didact.bec.certificates import exact_cone
-from didact.bec.farkas import Outside, decide
-from didact.bec.linear import dot
+from didact.bec.linear import Outside, decide, dot
 from didact.errors import InvalidInput, Unsupported
 from didact.random import stream
 from didact.teaching.covers import minimum

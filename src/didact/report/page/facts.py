@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.farkas import Outside, decide
 from didact.bec.halfspaces import Scope, demonstrated_pairs, scope_states
+from didact.bec.linear import Outside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.mdp import Task, as_demonstrations

@@ -29,8 +29,7 @@ from operator import or_
 from typing import Any, NamedTuple
 
 from didact.bec.classes import EquivalenceClass, member_with, most_actions
-from didact.bec.farkas import Inside, decide
-from didact.bec.linear import Row, dot, primitive
+from didact.bec.linear import Inside, Row, decide, dot, primitive
 from didact.mdp.files import write_number
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_text

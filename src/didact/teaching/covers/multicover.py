@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, most_actions
-from didact.bec.farkas import Inside, decide
-from didact.bec.linear import Row
+from didact.bec.linear import Inside, Row, decide
 from didact.errors import Unsupported
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole

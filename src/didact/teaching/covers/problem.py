@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, most_actions, shown_pairs
 from didact.bec.directions import TOLERANCE
-from didact.bec.farkas import Inside, decide
+from didact.bec.linear import Inside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown

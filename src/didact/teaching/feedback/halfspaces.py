@@ -36,9 +36,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, exact_gap, home_statement, shown_pairs
-from didact.bec.farkas import Inside, decide
 from didact.bec.halfspaces import Rows
-from didact.bec.linear import Multipliers, Row, primitive
+from didact.bec.linear import Inside, Multipliers, Row, decide, primitive
 from didact.bec.proofs import implied, policy_documents
 from didact.errors import Unsupported
 from didact.inputs import shown_name
