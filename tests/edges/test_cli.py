@@ -77,34 +77,6 @@ def test_what_worlds_lists_can_be_typed(didact):
         assert (spelled.code, spelled.out) == (0, plain.out), name
 
 
-def test_show_draws_the_six_cells(didact):
-    answer = didact("show", "six-cell")
-    assert (answer.code, answer.err) == (0, "")
-    *lines, last = answer.out.splitlines()
-    assert lines == [
-        "six-cell",
-        "  6 states, 4 actions, 2 features, discount 0.9, deterministic",
-        "",
-        "  w ◎  g ←  w ↓",
-        "  w ↑  w ←  w ←",
-        "",
-        "  reward by feature:   w  white: -1   g  grey: -10",
-        "  arrows: all optimal actions; ◎ ends; every state is a start",
-    ]
-    assert last.startswith("  values right to ")
-    assert last.endswith("e-13, which settles every comparison")
-
-
-def test_show_as_json_is_what_is_drawn(didact):
-    shown = json.loads(didact("show", "six-cell", "--json").out)
-    assert shown["optimal"] == [[], [2], [1], [0], [2], [2]]
-    assert shown["values"] == pytest.approx([-1, -10.9, -4.0951, -1.9, -2.71, -3.439])
-    assert (shown["n_states"], shown["n_actions"], shown["n_features"]) == (6, 4, 2)
-    assert (shown["name"], shown["discount"], shown["weights"]) == ("six-cell", 0.9, [-1, -10])
-    assert shown["proved"] is True
-    assert 0 < shown["error_bound"] < 1e-11
-
-
 def test_the_seed_names_the_world(didact):
     one, same, other = (
         didact("show", "random-grid", "--json", "--seed", seed).out for seed in ("1", "1", "2")
@@ -146,19 +118,6 @@ def test_a_saved_world_is_shown_the_same(didact, tmp_path):
     assert json.loads(quiet.out)["n_states"] == 6
 
 
-def test_a_task_file_is_shown(didact, tmp_path):
-    answer = didact("show", written(tmp_path, TASK))
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out.splitlines()[:6] == [
-        "two cells",
-        "  2 states, 2 actions, 2 features, discount 0.95, stochastic",
-        "",
-        "    state   value  optimal actions",
-        "    0      -0.633  1",
-        "    1       0.500  ◎",
-    ]
-
-
 @pytest.mark.parametrize(
     ("world", "parameters", "n_states"),
     [
@@ -174,49 +133,10 @@ def test_gymnasium_ids_are_worlds(didact, world, parameters, n_states):
     assert json.loads(answer.out)["n_states"] == n_states
 
 
-@pytest.mark.parametrize("arithmetic", ["auto", "float", "exact"])
-def test_arithmetic_is_chosen_and_told(didact, arithmetic):
-    answer = didact("show", "chain", "--arithmetic", arithmetic)
-    ending = {
-        "auto": "1 close comparison settled in exact arithmetic",
-        "float": "1 close comparison left open and drawn as optimal",
-        "exact": "all comparisons decided in exact arithmetic",
-    }
-    assert answer.out.rstrip().endswith(ending[arithmetic])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nope"], "No such command 'nope'. Try 'didact --help'."),
-        (["show"], "Missing argument 'WORLD'. Try 'didact show --help'."),
-        (["show", "six-cell", "--nope"], "No such option"),
-        (["show", "six-cel"], "(did you mean 'six-cell'?)"),
-        (["show", "random-grid", "--seed", "-1"], "-1 is not in the range"),
-        (["show", "random-grid", "--seed", "1", "-p", "seed=1"], "seed must be given once"),
-        (["show", "random-grid", "-p", "size"], "must read NAME=VALUE; it is 'size'"),
-        (["show", "random-grid", "-p", "=3"], "must read NAME=VALUE; it is '=3'"),
-        (["show", "random-grid", "-p", "size=3", "-p", "size=4"], "given twice"),
-        (["show", "random-grid", "-p", "n_features=3", "-p", "n-features=4"], "given twice"),
-        (["show", "random-grid", "-p", "sise=3"], "no parameter 'sise' (did you mean 'size'?)"),
-        (["show", "random-grid", "-p", "size=--3"], "size must be a whole number"),
-        (["show", "random-grid", "-p", f"size={'9' * 5000}x3"], "size must be a whole number"),
-        (["show", "random-grid", "-p", "size=99999"], "size must be at most"),
-        (["show", "random-grid", "-p", "discount=1"], "less than 1; it is 1"),
-        (["show", "random-grid", "-p", "discount=nan"], "discount must be a finite number"),
-        (["show", "grid"], "world 'grid' needs the parameter 'rows'; give it"),
-        (["show", "chain", "-p", "weights=1,2"], "one entry for each of the 3 features"),
-        (["show", "six-cell", "--arithmetic", "guess"], "is not one of 'auto', 'float', 'exact'"),
-        (["show", "missing.json"], "missing.json: cannot be read: No such file or directory"),
-        (["show", "./missing"], "./missing: cannot be read: No such file or directory"),
-        (["show", "."], ".: cannot be read: Is a directory"),
-        (["show", "Nope-v9"], "has no environment 'Nope-v9'"),
-        (["show", "Blackjack-v1"], "Blackjack-v1 draws random numbers in its steps"),
-        (["show", "six-cell", "--out", "no/such/folder.json"], "cannot be written"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(didact, arguments, message):
-    refused(didact(*arguments), message)
+def test_words_of_other_packages_are_in_the_one_line(didact):
+    """Of another version Click and Gymnasium say more; other refusals: tests/data/refusals.json."""
+    refused(didact("show", "six-cell", "--nope"), "No such option")
+    refused(didact("show", "Nope-v9"), "has no environment 'Nope-v9'")
 
 
 def test_a_fickle_passenger_is_refused(didact):
@@ -224,43 +144,6 @@ def test_a_fickle_passenger_is_refused(didact):
         pytest.skip("in this Gymnasium no passenger is fickle")
     answer = didact("show", "Taxi-v4", "-p", "fickle_passenger=true")
     refused(answer, "fickle_passenger=False")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"\x89PNG\r\n\x1a\n\xff", "must be a text file in UTF-8; it is binary"),
-        ("", "must be JSON; line 1, column 1"),
-        ("[1, 2]", "must hold one JSON object with format 'didact.task/1'"),
-        ("[" * 100_000, "must not be nested so deeply"),
-        ('{"format": "didact.task/1", "format": "didact.task/1"}', "it stands twice"),
-        ('{"format": NaN}', "numbers must be finite; NaN is not"),
-        ({**TASK, "format": "didact.task/9"}, "it is 'didact.task/9'"),
-        ({**TASK, "color": "red"}, "'color' is not part of didact.task/1; remove it"),
-        ({**TASK, "discount": 1}, "discount must be at least 0 and less than 1; it is 1"),
-        ({**TASK, "n_states": 10**12}, "n_states * n_actions must be at most"),
-        (
-            {**TASK, "transitions": [[0, 0, 0, 1], [0, 1, 1, 0.9]]},
-            "transitions[0, 1] must be a distribution over next states; it sums to 0.9",
-        ),
-        ({**TASK, "start": [[1, 1]]}, "start must reach at least one state that is not terminal"),
-        ({**TASK, "weights": ["-1", "1e999"]}, "must be smaller than 1e308"),
-    ],
-)
-def test_a_bad_file_is_one_line_that_names_it(didact, tmp_path, content, message):
-    path = written(tmp_path, content)
-    refused(didact("show", path), f"didact: {path}: ", message)
-
-
-def test_a_file_takes_no_parameters(didact, tmp_path):
-    answer = didact("show", written(tmp_path, TASK), "-p", "size=3")
-    refused(answer, "is a file, which takes no parameters; leave 'size' out")
-
-
-def test_a_failed_command_saves_nothing(didact, tmp_path):
-    path = tmp_path / "saved.json"
-    assert didact("show", "chain", "-p", "length=2", "--out", str(path)).code == 2
-    assert not path.exists()
 
 
 def test_no_arguments_and_help_are_the_same_page(didact):

@@ -14,7 +14,7 @@ from didact.mdp import load_demonstrations
 from didact.report.page.plain import wishes
 from didact.worlds import gridworld, make
 from tests.active.weighing import NAME, weighing
-from tests.command_line import Terminal, refused
+from tests.command_line import Terminal
 
 learn_module = importlib.import_module("didact.learners.learn")
 
@@ -29,22 +29,6 @@ def didact(didact, own_registries):
 
 
 # The optimal policy answers
-
-
-def test_a_run_is_a_line_and_a_table(didact):
-    answer = didact("ask", *SMALL, "--n-queries", 2, "--horizon", 3, "--learner", NAME)
-    assert (answer.code, answer.err) == (0, "")
-    lines = answer.out.splitlines()
-    assert re.fullmatch(
-        r"random-grid 4x4, seed 3: 2 questions by max-var: policy loss \S+ -> \S+, "
-        r"wrong actions \d+% -> \d+%\. All questions are asked\.",
-        " ".join(line.strip() for line in lines[:2]),
-    )
-    assert lines[3].split() == ["asked", "loss", "wrong", "VaR", "95%", "agreed", "facets"]
-    assert [line.split()[0] for line in lines[4:7]] == ["0", "1", "2"]
-    assert len(lines) == 7
-    options = ("--n-queries", 2, "--horizon", 3, "--learner", NAME, "--details")
-    assert "VaR 95% bound agreed" in didact("ask", *SMALL, *options).told
 
 
 @pytest.mark.parametrize("columns", [40, 60, 120])
@@ -81,34 +65,6 @@ def test_options_reach_strategy_learner_and_loop(didact):
     wanted = {"n_bins": 4, "repeat": True, "sure": 0.99, "confidence": 7.0, "n_points": 50}
     assert {name: document["settings"][name] for name in wanted} == wanted
     assert {step["state"] for step in document["steps"][1:]} <= {1, 2, 5}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--strategy", "best"), "no strategy is called 'best'"),
-        (("--learner", "bird"), "no learner is called 'bird'"),
-        (("--n-queries", "0"), "--n-queries"),
-        (("--states", "1,x"), "--states must read 0,3,7; it is '1,x'"),
-        (("--states", "99"), "states must be from 0 to 15"),
-        (("--sure", "2"), "sure must be above 0 and at most 1; it is 2.0"),
-        (("--loss-below", "-1"), "loss_below must be a positive number"),
-        (("-s", "n_bins=3"), "strategy 'max-var' has no option 'n_bins'"),
-        (("-s", "n_bins"), "a parameter must read NAME=VALUE"),
-        (("-l", "speed=3"), "has no option 'speed'"),
-        (("-l", "truth=false"), "'truth' is not an option of a learner"),
-        (("-l", "seed=3"), "'seed' is not an option of a learner"),
-        (("-l", "confidence=3", "--confidence", "4"), "confidence must be given once"),
-        (("--demonstrations", "nowhere.json"), "nowhere.json: cannot be read"),
-        (("--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
-        (("--person", "--out", "nowhere/run.json"), "nowhere/run.json: cannot be written"),
-    ],
-)
-def test_bad_input_is_one_line(didact, monkeypatch, tmp_path, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    given = ("--learner", NAME, *arguments) if "--learner" not in arguments else arguments
-    refused(didact("ask", *SMALL, *given), message)
-    assert not list(tmp_path.iterdir())
 
 
 # A person answers, line by line
@@ -327,7 +283,6 @@ def test_a_person_says_which_of_two_actions_is_better(didact, tmp_path):
     assert "question 2 of 4" in again.out
     learned = didact("learn", "six-cell", out, "--learner", "ml-irl")
     assert "after 0 pairs and 1 answer" in learned.out
-    refused(didact("ask", "six-cell", "--comparisons"), "has no option 'comparisons'")
 
 
 # A person at a terminal

@@ -175,62 +175,6 @@ def test_the_nearest_is_taught_when_asked_for(didact, tmp_path):
 # Bad input
 
 
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        ("best", "--policy must be 'optimal', a .npy, .json or .zip file, or module:name"),
-        ("none.npy", "none.npy: cannot be read: No such file or directory"),
-        ("none.json", "none.json: cannot be read: No such file or directory"),
-        ("bad.npy", "bad.npy: cannot be read: it is no array that NumPy saved"),
-        (
-            "short.json",
-            "must hold 6 actions, or so many rows of 4 probabilities; the shape is (2,)",
-        ),
-        ("high.json", "policy[1] must be an action from 0 to 3; it is 9"),
-        ("half.json", "policy[1] must be an action, a whole number"),
-        ("text.json", "policy[0] must be a finite number"),
-        ("object.json", "policy must be a number"),
-        ("nowhere:act", "--policy nowhere:act cannot be loaded: ModuleNotFoundError"),
-        ("json:nothing", "--policy json:nothing cannot be loaded: AttributeError"),
-        (
-            "failing:act",
-            "failing:act: the policy failed in row 1, column 2: ZeroDivisionError: division by",
-        ),
-    ],
-)
-def test_a_bad_policy_is_told_in_one_line(didact, tmp_path, policy, message):
-    (tmp_path / "bad.npy").write_text("no array")
-    (tmp_path / "short.json").write_text("[1, 2]")
-    (tmp_path / "high.json").write_text("[0, 9, 0, 0, 0, 0]")
-    (tmp_path / "half.json").write_text("[0, 0.5, 0, 0, 0, 0]")
-    (tmp_path / "text.json").write_text('["up", "up", "up", "up", "up", "up"]')
-    (tmp_path / "object.json").write_text('{"a": 1}')
-    (tmp_path / "failing.py").write_text("def act(state):\n    return 1 / 0\n")
-    refused(didact("explain", "six-cell", "--policy", policy), message)
-    assert not (tmp_path / "lesson.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("six-cell", "--pair", "0"), "--pair must read 0,1"),
-        (("six-cell", "--pair", "0,0"), "--pair must name two different features from 0 to 1"),
-        (("six-cell", "-n", "0"), "-n"),
-        (("six-cell", "-o", "no/such/page.html"), "no/such/page.html"),
-        (("nowhere",), "nowhere"),
-    ],
-)
-def test_bad_options_are_told_in_one_line(didact, arguments, message):
-    refused(didact("explain", *arguments), message)
-
-
-def test_help_says_what_it_does(didact):
-    answer = didact("explain", "--help")
-    assert answer.code == 0
-    for text in ("--policy", "--if-not-optimal", "-n, --budget", "-o, --out", "Exit code 0"):
-        assert text in answer.out
-
-
 def test_a_pickled_array_is_not_opened(didact, tmp_path):
     np.save(tmp_path / "evil.npy", np.array([print], dtype=object), allow_pickle=True)
     refused(didact("explain", "six-cell", "--policy", "evil.npy"), "must hold plain numbers")

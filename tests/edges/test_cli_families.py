@@ -6,7 +6,6 @@ import pytest
 
 from didact.mdp import load_family
 from didact.teaching import check, load_lesson
-from tests.command_line import refused
 from tests.laws.test_family_classes import small_family
 
 
@@ -44,19 +43,6 @@ def test_what_stays_open_is_told_with_its_member(didact, family, tmp_path):
     assert checked.code == 3
     assert checked.verdict.endswith("does NOT teach 3 members.")
     assert "open: " in checked.out
-
-
-@pytest.mark.parametrize(
-    "wrong", [[[[0, 0]]], [[9, [[0, 0]]]], {"demonstrations": 3}, [[0, [[0, 77]]]], 3]
-)
-def test_what_is_no_demonstration_of_a_member_is_refused(didact, family, tmp_path, wrong):
-    shown = tmp_path / "shown.json"
-    shown.write_text(json.dumps(wrong))
-    refused(didact("check", family, shown), str(shown))
-
-
-def test_starts_of_a_family_are_no_list(didact, family):
-    refused(didact("teach", family, "--starts", "0,1"), "starts of a family must be a table")
 
 
 def test_a_wrong_step_is_told(didact, family, tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 import warnings
 from dataclasses import replace
@@ -10,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from didact.cli import COMMANDS
 from didact.errors import NotMixed
 from didact.learners import Belief, learn, load_belief, register_learner
 from didact.learners.evidence import certify
@@ -53,10 +51,6 @@ def shown(tmp_path):
     path = tmp_path / "shown.json"
     path.write_text("[[[2, 2], [1, 2]], [[5, 0]]]")
     return path
-
-
-def test_the_command_is_there():
-    assert "learn" in COMMANDS
 
 
 def test_a_lesson_is_learned_from(didact, tmp_path):
@@ -238,35 +232,6 @@ def test_trying_the_place_leaves_nothing_behind(didact, shown, tmp_path):
     assert not list(out.parent.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["no-world", "SHOWN"], "no-world"),
-        (["six-cell", "missing.json"], "missing.json: cannot be read"),
-        (["six-cell"], "Missing argument 'DEMONSTRATIONS'"),
-        (["six-cell", "SHOWN", "--learner", "nobody"], "no learner is called 'nobody'"),
-        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "depth=3"], "has no option 'depth'"),
-        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "depth"], "must read NAME=VALUE"),
-        (["six-cell", "SHOWN", "--learner", "drawn", "-l", "seed=3"], "'seed' must not be given"),
-        (
-            ["six-cell", "SHOWN", "--learner", "drawn", "--n-steps", "9", "-l", "n_steps=8"],
-            "'n_steps' must not be given",
-        ),
-        (["six-cell", "SHOWN", "--learner", "drawn", "--prior", "box"], "has no option 'prior'"),
-        (["six-cell", "SHOWN", "--confidence", "high"], "'high' is not a valid float"),
-        (["six-cell", "SHOWN", "-p", "size=3"], "size"),
-    ],
-)
-def test_bad_input_is_one_line(didact, shown, arguments, message):
-    refused(didact("learn", *(shown if a == "SHOWN" else a for a in arguments)), message)
-
-
-def test_demonstrations_of_another_world_are_refused(didact, tmp_path):
-    path = tmp_path / "d.json"
-    path.write_text("[[[77, 0]]]")
-    refused(didact("learn", "six-cell", path, "--learner", "drawn"), "state must be from 0 to 5")
-
-
 def test_the_seed_goes_to_world_and_learner(didact, tmp_path):
     path = tmp_path / "d.json"
     path.write_text("[[[0, 1]]]")
@@ -304,12 +269,6 @@ def test_a_person_sees_progress_and_a_file_does_not(tmp_path, shown):
     assert terminal.end() == 0
     assert "learning from" in terminal.text
     assert terminal.out == quiet.out
-
-
-def test_help_names_the_options(didact):
-    answer = didact("learn", "--help")
-    for option in ("--learner", "--confidence", "--n-steps", "--out", "--json"):
-        assert option in answer.out
 
 
 # The same as a piece of a page
@@ -350,18 +309,3 @@ def test_a_page_says_where_the_draws_disagree():
         assert f"<td>{state_words(task, state)}</td><td>{first} 75%, " in text
     point = learn(task, [[(0, 1)]], learner="ml-irl")
     assert "disagree" not in belief_fragment(task, point)
-
-
-def test_steps_that_are_not_believed_are_told(didact, tmp_path):
-    right = [[2, 1], [5, 2], [4, 2], [3, 0]]
-    (tmp_path / "log.json").write_text(json.dumps([right] * 5 + [[[4, 3]]]))
-    options = ("--confidence", "20", "--n-steps", "300", "--n-chains", "2")
-    answer = didact("learn", "six-cell", tmp_path / "log.json", *options)
-    assert re.search(
-        r"  suboptimal steps: \S+ of 21; at this confidence \S+ are expected, ", answer.out
-    )
-    assert "  1 step of probability below 5% (--details)\n" in answer.out
-    whole = didact("learn", "six-cell", tmp_path / "log.json", *options, "--details")
-    assert "    demonstration 6, step 1: right in row 2, column 2 has " in whole.out
-    told = json.loads(didact("learn", "six-cell", tmp_path / "log.json", *options, "--json").out)
-    assert [(d["demonstration"], d["step"]) for d in told["fit"]["doubted"]] == [(5, 0)]

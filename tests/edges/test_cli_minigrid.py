@@ -3,7 +3,6 @@
 import pytest
 
 from didact.worlds.opening import open_task
-from tests.command_line import refused
 
 pytest.importorskip("minigrid")
 
@@ -21,8 +20,3 @@ def test_teach_by_id(didact):
         "MiniGrid-DoorKey-5x5-v0: 1 demonstration (11 state-action pairs) is enough. "
         "Proof verified.",
     )
-
-
-def test_a_limit_is_a_clear_refusal(didact):
-    answer = didact("show", "MiniGrid-KeyCorridorS3R3-v0", "-p", "limit=300")
-    refused(answer, "more than 300 states, too many to tabularise")

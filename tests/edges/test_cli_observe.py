@@ -88,25 +88,6 @@ def test_policies_and_features_of_a_file_and_pictures_of_an_environment(didact, 
     assert len(page) < 400_000
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("observe", "CartPole-v1"), ("features must be given",)),
-        (("observe", "no-such-thing"), ("no-such-thing",)),
-        ((*ROBOT, "-p", "kinds=3"), ("point-robot has no parameter 'kinds'",)),
-        ((*ROBOT, "--target", "200%"), ("--target must be a share",)),
-        ((*ROBOT, "--weights", "1,2"), ("weights must be 4 finite numbers",)),
-        ((*ROBOT, "--policy", "none.zip"), (".zip",)),
-        ((*ROBOT, "--policy", "no_such_module:f"), ("--policy", "cannot be loaded")),
-        ((*ROBOT, "--features", "missing.py:f"), ("--features", "no file")),
-        ((*ROBOT, "--tolerance", "-1"), ("tolerance must be above 0",)),
-        ((*ROBOT, "--html", "/no/such/folder/page.html"), ("/no/such/folder",)),
-    ],
-)
-def test_what_is_wrong_is_told_in_one_line(didact, arguments, words):
-    refused(didact(*arguments), *words)
-
-
 def test_pictures_are_small_and_can_be_read():
     image = np.random.default_rng(0).integers(0, 255, (400, 600, 3)).astype(np.uint8)
     tiny = small(image)
@@ -238,6 +219,3 @@ def test_an_agent_is_audited_and_compared_in_a_simulator(didact, folder, monkeyp
     assert document["status"] == "fail"
     assert document["mistaken_share"][0] > 0.05
     assert len(document["worst"]) == 5
-    refused(didact(*asked[:2], "--loss", "1%"), "--loss must be a return in a simulator")
-    refused(didact(*asked, "--seed", "1"), "--seed and --members are for tasks")
-    refused(didact("audit", "six-cell", "--weights", "1"), "--weights is for simulators")

@@ -10,24 +10,12 @@ from didact.report.page.family import rank_svg
 from didact.report.words.tasks import between
 from didact.teaching.rank import Difficulty
 from didact.worlds import make
-from tests.command_line import Terminal, refused
+from tests.command_line import Terminal
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
-
-
-def test_a_table_and_bars(didact):
-    answer = didact("rank", "six-cell", "random-grid", "chain")
-    assert (answer.code, answer.err) == (0, "")
-    lines = answer.out.splitlines()
-    assert lines[0].split() == [
-        "task", "states", "k", "facets", "equal", "demos", "pairs", "shows", "time",
-    ]  # fmt: skip
-    assert lines[1].split()[:8] == ["random-grid", "81", "8", "13", "0", "10", "11", "100%"]
-    assert "█" not in answer.out
-    assert all(len(line) <= 80 for line in lines)
 
 
 def test_rows_for_machines_and_files(didact, tmp_path):
@@ -40,19 +28,6 @@ def test_rows_for_machines_and_files(didact, tmp_path):
     assert [row["name"] for row in document["rows"]] == ["Taxi", "own.json"]
     picture = ET.parse(tmp_path / "rows.svg").getroot()
     assert picture.tag == f"{SVG}svg"
-
-
-def test_what_fails_is_a_row_with_the_reason(didact):
-    answer = didact("rank", "six-cell", "Blackjack", "missing.json")
-    assert answer.code == 3
-    assert "not ranked:" in answer.out
-    assert "Blackjack: Blackjack-v1 draws random numbers in its" in answer.out
-    assert "missing.json: missing.json: cannot be read" in answer.out
-    assert didact("rank", "nowhere").out.startswith("  not ranked:")
-
-
-def test_bad_options_are_one_line(didact):
-    refused(didact("rank", "six-cell", "--time-limit", "0"), "time-limit")
 
 
 def test_progress_is_for_people():

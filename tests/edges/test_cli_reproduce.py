@@ -173,25 +173,6 @@ def test_a_study_without_a_trial_does_not_stop_the_others(didact, tmp_path):
 # Bad input
 
 
-def test_unknown_names(didact):
-    refused(
-        didact("reproduce", "tabel1"),
-        "no study is called 'tabel1' (did you mean 'table1'?); there are ",
-    )
-    refused(didact("reproduce", "example", "-s", "speed=3"), "example: there is no setting 'speed")
-    refused(didact("reproduce", "example", "-s", "trials=3"), "there is no setting 'trials'")
-    refused(didact("reproduce", "example", "-s", "trials"), "must read NAME=VALUE")
-    refused(didact("reproduce", "table1", "-s", "trials=x"), "'trials' must be a number like 20")
-    refused(didact("reproduce", "example", "--jobs", "0"), "0 is not in the range x>=1")
-    refused(didact("reproduce"), "Missing argument 'NAME...'")
-
-
-def test_nothing_is_written_for_bad_input(didact, tmp_path):
-    didact("reproduce", "tabel1")
-    didact("reproduce", "example", "tabel1")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_cluster_that_is_not_there(didact, monkeypatch):
     monkeypatch.setattr("didact.studies.workers.ANSWER", 0.3)
     answer = didact("reproduce", "example", "--cluster", "tcp://127.0.0.1:1")

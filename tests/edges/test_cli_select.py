@@ -11,7 +11,6 @@ from didact.mdp.recordings.recording import Recording
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
-from tests.command_line import refused
 
 minari = pytest.importorskip("minari")
 
@@ -131,17 +130,3 @@ def test_a_dataset_that_others_recorded(didact):
     assert sorted(document["chosen"] + document["redundant"]) == [0, 1, 2]
     slippery = didact("select", "lake-v0", "--task", "FrozenLake-v1", "--json")
     assert len(json.loads(slippery.out)["contradicting"]) == 3
-
-
-def test_a_task_must_be_known(didact):
-    assert didact("teach", "six-cell", "--out", "lesson.json").code == 0
-    unknown = didact("select", "lesson.json")
-    refused(unknown, "does not say which task it belongs to; name it with --task")
-    answer = didact("select", "lesson.json", "--task", "six-cell")
-    assert answer.out.splitlines()[0] == "six-cell: 1 episode: 1 of them is enough."
-    assert didact("select", "lesson.json", "--task", "chain").code == 2
-
-
-def test_options_of_a_simulator_need_one(didact):
-    for option in (("--trust-pickle",), ("--policy", "a.zip"), ("--features", "m:phi")):
-        refused(didact("select", "x-v0", *option), f"{option[0]} goes with --simulator")

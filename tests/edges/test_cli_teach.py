@@ -5,7 +5,6 @@ import os
 import re
 from fractions import Fraction
 
-import gymnasium
 import pytest
 
 from didact.teaching import load_lesson, register_teacher
@@ -21,52 +20,7 @@ def lesson(didact, tmp_path):
     return path
 
 
-def newest(name: str) -> str:
-    """The newest version of an environment that is installed, as Taxi-v4."""
-    versions = [s.id for s in gymnasium.registry.values() if s.id.startswith(f"{name}-v")]
-    return max(versions, key=lambda found: int(found.rsplit("v", 1)[1]))
-
-
 # Teach
-
-
-@pytest.mark.slow
-def test_taxi_needs_one_demonstration(didact):
-    taxi = newest("Taxi")
-    short = didact("teach", taxi)
-    assert (short.code, short.err) == (0, "")
-    assert short.verdict == (f"{taxi}: 1 state-action pair is enough. Proof verified.")
-    assert "400 non-terminal reachable states, 300 start states" in short.told
-    answer = didact("teach", taxi, "--no-trim")
-    assert answer.verdict == (
-        f"{taxi}: 1 demonstration (18 state-action pairs) is enough. Proof verified."
-    )
-    whole = didact("teach", taxi, "--no-trim", "--details")
-    assert "then dropoff in row 1, column 1; passenger in taxi; to R " in whole.told
-
-
-def test_a_lesson_is_drawn_and_told_in_words(didact):
-    answer = didact("teach", "six-cell")
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out.splitlines() == [
-        "six-cell: 1 demonstration (4 state-action pairs) is enough.",
-        "  Proof verified; 5 non-terminal reachable states, 5 start states.",
-        "",
-        "  w ◎  g    w ↓",
-        "  w ↑  w ←  w ←",
-        "  reward by feature:   w  white: -1   g  grey: -10",
-        "",
-        "  cost: 1 demonstration, proved fewest",
-        "  lower bound: 1: no lesson of allowed demonstrations costs less",
-        "  closed: it also holds for learners that plan for themselves",
-        "  smallest Q-value gap it relies on: 0.5905",
-        "  --details: all steps, half-spaces, the checker's words",
-    ]
-    whole = didact("teach", "six-cell", "--details").out.splitlines()
-    assert whole[:11] == answer.out.splitlines()[:11]
-    assert "    1: a step on white is never a gain" in whole
-    assert "    1: one step on grey costs at least 2.54 times a step on white" in whole
-    assert any(line.startswith("  checker: proved: 1 demonstrations (4 pairs)") for line in whole)
 
 
 def test_demonstrations_are_numbered_on_one_grid(didact):
@@ -77,53 +31,6 @@ def test_demonstrations_are_numbered_on_one_grid(didact):
     assert numbers == list(range(1, n + 1))
     assert lines[12] == f"  ↑{n}: a step of demonstration {n}"
     assert lines[0].endswith(f" {n} state-action pairs are enough.")
-
-
-def test_starts_decide_what_can_be_taught(didact):
-    answer = didact("teach", "six-cell", "--starts", "4")
-    assert (answer.code, answer.err) == (3, "")
-    assert answer.verdict == (
-        "six-cell: NOT taught: 1 demonstration (2 state-action pairs) leaves 1 of 2 "
-        "constraints open. Proof verified."
-    )
-    assert "open: down against left in row 1, column 3 (not reachable)" in answer.told
-    assert "may lose 3.68" in answer.told
-    told = didact("teach", "six-cell", "--starts", "4", "--details").told
-    assert "open: one step on grey costs" in told
-    assert re.search(r"weights that fit all of it and are wrong: .* loses up to 3\.68", told)
-    assert "plan for themselves" not in told
-    assert didact("teach", "six-cell", "--starts", "2,4").code == 0
-
-
-def test_a_budget_is_kept_and_what_it_costs_is_said(didact):
-    whole = didact("teach", "random-grid", "--seed", 1, "--horizon", 1)
-    assert whole.code == 0
-    assert "14 state-action pairs are enough" in whole.verdict
-    part = didact("teach", "random-grid", "--seed", 1, "--horizon", 1, "--budget", 5)
-    assert part.code == 3
-    assert re.search(
-        r"NOT taught: 5 state-action pairs leave \d+ of 16 constraints open", part.verdict
-    )
-    assert "(budget)" in part.out
-
-
-def test_floats_are_said_to_prove_nothing(didact):
-    answer = didact("teach", "six-cell", "--arithmetic", "float")
-    assert answer.code == 0
-    assert answer.verdict.endswith("is enough. Decided in floats, not proved.")
-
-
-def test_nothing_to_show(didact, tmp_path):
-    """One action: whatever the reward, there is nothing to choose."""
-    task = {
-        "format": "didact.task/1", "name": "rail", "n_states": 2, "n_actions": 1,
-        "transitions": [[0, 0, 1, 1], [1, 0, 0, 1]], "features": [[1], [0]], "weights": [1],
-        "discount": 0.5,
-    }  # fmt: skip
-    (tmp_path / "rail.json").write_text(json.dumps(task))
-    answer = didact("teach", tmp_path / "rail.json")
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.verdict.endswith("nothing needs to be shown. Proof verified.")
 
 
 @pytest.mark.parametrize("teacher", ["scot", "scot-redundant", "exact", "uvm", "random"])
@@ -146,7 +53,7 @@ def test_out_is_mentioned_and_loads(didact, tmp_path):
     assert load_lesson(path).is_complete
 
 
-def test_options_reach_the_teacher(didact, monkeypatch):
+def test_options_reach_the_teacher(didact, own_registries):
     path = ["teach", "random-grid", "--seed", 2, "--horizon", 1, "--json"]
     drawn = json.loads(didact(*path, "--teacher", "random", "-t", "n=7").out)
     assert (drawn["settings"]["n"], drawn["settings"]["seed"]) == (7, 2)
@@ -165,39 +72,6 @@ def test_options_reach_the_teacher(didact, monkeypatch):
     assert json.loads(didact(*path, "--teacher", "mine").out)["settings"]["teacher"] == "mine"
     register_teacher("worse")(lambda problem, rng: [10**9])
     refused(didact(*path, "--teacher", "worse"), "teacher 'worse' must return")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere"], "nowhere"),
-        (["six-cell", "--teacher", "scott"], "no teacher is called 'scott'"),
-        (["six-cell", "--starts", "a"], "--starts must read 0,3,7; it is 'a'"),
-        (["six-cell", "--starts", ""], "--starts must read"),
-        (["six-cell", "--starts", "99"], "starts must be from 0 to 5; it is 99"),
-        (["six-cell", "--starts", "-1"], "starts must be from 0 to 5; it is -1"),
-        (
-            ["six-cell", "--starts", "0"],
-            "starts must not be terminal; state 0 (row 1, column 1) is",
-        ),
-        (["six-cell", "--budget", "0"], "budget"),
-        (["six-cell", "--horizon", "0"], "horizon"),
-        (["six-cell", "--cost", "time"], "cost"),
-        (["six-cell", "-t", "n=1"], "teacher 'exact' has no option 'n'"),
-        (["six-cell", "-t", "n"], "must read NAME=VALUE"),
-        (["six-cell", "-t", "starts=1"], "'starts' is not an option of a teacher"),
-        (["six-cell", "-t", "horizon=1"], "'horizon' is not an option of a teacher"),
-        (["six-cell", "-t", "bec=1"], "'bec' is not an option of a teacher"),
-        (["six-cell", "--teacher", "uvm", "-t", "threshold=low"], "threshold must be a number"),
-        (["six-cell", "--teacher", "uvm", "-t", "n_samples=-5"], "n_samples must be"),
-        (["six-cell", "--teacher", "exact", "-t", "time_limit=soon"], "time_limit must be"),
-        (["six-cell", "--teacher", "random", "-t", "n=many"], "n must be a whole number"),
-        (["six-cell", "--out", "/nowhere/at/all.json"], "cannot be written"),
-        (["six-cell", "--seed", "99999999999999999999999"], "seed"),
-    ],
-)
-def test_bad_input_is_one_line_and_code_2(didact, arguments, message):
-    refused(didact("teach", *arguments), message)
 
 
 def test_an_interrupt_leaves_no_file(didact, tmp_path, monkeypatch):
@@ -251,74 +125,6 @@ def test_a_terminal_gets_an_animation_and_the_same_verdict():
 # Check
 
 
-def test_a_lesson_passes_its_own_check(didact, lesson):
-    answer = didact("check", "six-cell", lesson)
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out.splitlines() == [
-        "six-cell: 1 demonstration teaches it.",
-        "  closed: it also holds for learners that plan for themselves",
-    ]
-    proved = didact("check", "six-cell", lesson, "--proof")
-    assert (proved.code, proved.verdict) == (
-        0, "six-cell: 1 demonstration teaches it. Proof verified."
-    )  # fmt: skip
-
-
-def test_demonstrations_alone_are_enough(didact, tmp_path):
-    path = tmp_path / "shown.json"
-    for content in ([[[3, 0]]], {"demonstrations": [[[3, 0]]]}):
-        path.write_text(json.dumps(content))
-        answer = didact("check", "six-cell", path, "--proof")
-        assert answer.code == 3
-        assert answer.verdict == "six-cell: 1 demonstration does NOT teach it. Proof verified."
-        whole = didact("check", "six-cell", path, "--details")
-        assert "weights that fit all of it and are wrong" in whole.told
-    path.write_text(json.dumps([[[3, 0]], [[2, 1]]]))
-    assert didact("check", "six-cell", path).verdict == "six-cell: 2 demonstrations teach it."
-
-
-def test_a_suboptimal_action_is_named_with_what_contradicts_it(didact, tmp_path):
-    path = tmp_path / "shown.json"
-    path.write_text(json.dumps([[[2, 1], [5, 2], [4, 2], [3, 0]], [[1, 1]]]))
-    answer = didact("check", "six-cell", path, "--proof", "--details")
-    assert (answer.code, answer.err) == (3, "")
-    assert answer.verdict == (
-        "six-cell: 2 demonstrations, 1 wrong step of 5: the right steps alone teach it. "
-        "Proof verified."
-    )
-    assert (
-        "demonstration 2, step 1: down in row 1, column 2 is not optimal, left is better by 1.54; "
-        "it contradicts what is shown elsewhere: down in row 1, column 3"
-    ) in answer.told
-    assert answer.told.endswith(
-        "checker: proved: 1 demonstrations (4 pairs) teach 'six-cell' (scope reachable): "
-        "4 directions of 5 states follow"
-    )
-    told = json.loads(didact("check", "six-cell", path, "--json").out)
-    assert told["teaches"] is False
-    assert told["wrong"][0]["contradicted_by"] == [[2, 1]]
-    assert (told["right_teaches"], told["n_steps"]) == (True, 5)
-    assert told["wrong"][0]["gap"] == pytest.approx(float(Fraction(told["wrong"][0]["exact_gap"])))
-    assert told["segments"] == [{"demonstration": 0, "step": 0, "n_steps": 4}]
-    path.write_text(json.dumps([[[2, 2], [1, 2]]]))
-    answer = didact("check", "six-cell", path, "--proof")
-    assert (answer.code, answer.verdict) == (
-        3,
-        "six-cell: 1 demonstration, 1 wrong step of 2: the right steps alone do NOT teach it. "
-        "Proof verified.",
-    )
-    whole = didact("check", "six-cell", path, "--details")
-    assert "weights that fit the right steps and are wrong" in whole.told
-
-
-def test_check_as_json(didact, lesson):
-    answer = didact("check", "six-cell", lesson, "--json", "--proof")
-    told = json.loads(answer.out)
-    assert (answer.code, told["teaches"], told["closed"], told["n_open"]) == (0, True, True, 0)
-    assert told["verified"].startswith("proved: 1 demonstrations (4 pairs) teach")
-    assert told["proof"]["format"] == "didact.proof/1"
-
-
 def tampered(path, change) -> None:
     document = json.loads(path.read_text())
     change(document)
@@ -362,15 +168,6 @@ def test_a_lesson_of_another_world_is_code_4(didact, lesson):
     refused(other, "the proof failed: ", code=4)
 
 
-def test_a_partial_lesson_is_checked_with_its_proof(didact, tmp_path):
-    """It holds decimals (the loss), which the checker must be given as they stand."""
-    path = tmp_path / "lesson.json"
-    assert didact("teach", "six-cell", "--starts", 4, "--out", path).code == 3
-    answer = didact("check", "six-cell", path, "--proof")
-    assert (answer.code, answer.err) == (3, "")
-    assert answer.verdict == "six-cell: 1 demonstration does NOT teach it. Proof verified."
-
-
 def test_a_lesson_for_all_states_is_judged_as_such(didact, tmp_path):
     path = tmp_path / "lesson.json"
     world = ["ball-sorting", "-p", "starts=9"]
@@ -379,32 +176,6 @@ def test_a_lesson_for_all_states_is_judged_as_such(didact, tmp_path):
     assert checked["proof"]["scope"] == "all"
     narrow = didact("check", *world, path, "--scope", "reachable", "--json")
     assert json.loads(narrow.out)["proof"]["scope"] == "reachable"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "cannot be read: No such file"),
-        ("", "must be JSON"),
-        ("{", "must be JSON"),
-        ("[[[0, 1]", "must be JSON"),
-        ("3", "demonstrations"),
-        ('{"format": "didact.lesson/1"}', "demonstrations"),
-        ("[[[9, 0]]]", "demonstration 1, step 1: state must be from 0 to 5; it is 9"),
-        ("[[[2, 9]]]", "demonstration 1, step 1: action must be from 0 to 3; it is 9"),
-        ("[[[0, 1]]]", "demonstration 1, step 1: state 0 (row 1, column 1) is terminal"),
-        ("[[[2, 1], [3, 0]]]", "state 3 (row 2, column 1) cannot follow down in row 1, column 3"),
-        ("[[[2.5, 1]]]", "demonstration 1: the task does not say what its observations mean"),
-        ("[[2, 1]]", "demonstration 1"),
-        ("[[]]", "at least one"),
-        ('[["ab"]]', "demonstration 1"),
-    ],
-)
-def test_bad_files_are_one_line_and_code_2(didact, tmp_path, content, message):
-    path = tmp_path / "shown.json"
-    if content is not None:
-        path.write_text(content)
-    refused(didact("check", "six-cell", path), message)
 
 
 def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
@@ -419,22 +190,6 @@ def test_every_world_can_be_taught_from_the_command_line(didact, tmp_path):
         checked = didact("check", name, path, "--proof")
         assert checked.code == answer.code
         assert checked.verdict.endswith("Proof verified.")
-
-
-def test_the_way_out_is_told_to_machines_too_and_by_check(didact, tmp_path):
-    answer = didact("teach", "FrozenLake-v1", "--json")
-    told = json.loads(answer.out)
-    assert (answer.code, told["status"]) == (3, "partial")
-    assert told["way_out"] == {"starts": [0, 3], "added": [3], "n_demonstrations": 1}
-    assert "way_out" not in json.loads(didact("teach", "six-cell", "--json").out)
-    path = tmp_path / "lesson.json"
-    path.write_text(answer.out)
-    document = json.loads(didact("check", "FrozenLake-v1", path, "--json").out)
-    assert document["way_out"] == {"starts": [3], "added": [3], "n_demonstrations": 1}
-    said = didact("check", "FrozenLake-v1", path).told
-    assert (
-        "with 1 more demonstration that begins in row 1, column 4, they teach it, checked" in said
-    )
 
 
 def test_what_is_only_tested_is_never_called_proved_and_is_code_3(didact, monkeypatch):

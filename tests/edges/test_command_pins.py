@@ -1,11 +1,22 @@
 """What commands print must not move by a change of code alone (tests/command_pins.py)."""
 
 import json
+from functools import partial
 
 import pytest
 
 from didact.cli import COMMANDS as VERBS
-from tests.command_pins import COMMANDS, FILE, SLOW, in_own_folder, normalised, recorded
+from tests.command_pins import (
+    COMMANDS,
+    FILE,
+    REFUSALS,
+    SLOW,
+    in_own_folder,
+    normalised,
+    recorded,
+    refused,
+    results,
+)
 
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -13,7 +24,7 @@ RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 @pytest.fixture(scope="module")
 def printed():
     """What every quick command prints now."""
-    return in_own_folder(slow=False)
+    return in_own_folder(partial(results, slow=False))
 
 
 def quick() -> list[str]:
@@ -27,7 +38,14 @@ def test_quick_commands_print_what_was_recorded(line, printed):
 
 @pytest.mark.slow
 def test_all_commands_print_what_was_recorded():
-    assert in_own_folder(slow=True) == RECORDED
+    assert in_own_folder(partial(results, slow=True)) == RECORDED
+
+
+def test_refusals_are_the_lines_that_were_recorded(own_registries, monkeypatch):
+    """Each is one line on standard error with exit code 2, and leaves no file."""
+    for registry in own_registries.values():  # some lines list all names; tests add others
+        monkeypatch.setattr(registry, "_added", {})
+    assert in_own_folder(refused) == json.loads(REFUSALS.read_text(encoding="utf-8"))["refusals"]
 
 
 def test_every_command_is_recorded():
