@@ -6,19 +6,16 @@ an exam whose right answers decide.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
-from didact.auditing.questions import SIDES, ExamQuestion, side_of
-from didact.bec.linear import Row, dot, primitive
+from didact.auditing.questions import SIDES, ExamQuestion
 from didact.errors import InvalidParameter
 from didact.inputs import counted, entries, is_whole, nearest_spelling, shown, whole_in
-from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text
-from didact.planning import solve
 
 if TYPE_CHECKING:
     from didact.auditing.exam import Exam
@@ -120,7 +117,10 @@ def graded(exam: Exam, given: Any) -> Audit:
     n_asked = sum(answer is not None for answer in answers)
     for number, (question, answer) in enumerate(zip(exam.questions, answers, strict=True)):
         if answer is not None and not is_right(question, answer):
-            return _failed(exam, number, answer, n_asked)
+            given, right = answer_words(answer), answer_words(question.key)
+            told = f"question {number + 1} is answered {given}, right is {right}"
+            found = (n_asked, number, answer, situation_of(question, answer))
+            return Audit("fail", exam.statement, told, "answers", *found, same=False)
     reason = _undecided(exam, answers)
     if reason is not None:
         return Audit("undecided", exam.statement, reason, "answers", n_asked)
@@ -215,24 +215,6 @@ def _are(n: int) -> str:
     return "is" if n == 1 else "are"
 
 
-def _failed(exam: Exam, number: int, answer: Any, n_asked: int) -> Audit:
-    question = exam.questions[number]
-    situation = situation_of(question, answer)
-    given, right = answer_words(answer), answer_words(question.key)
-    told = f"question {number + 1} is answered {given}, right is {right}"
-    return Audit(
-        "fail",
-        exam.statement,
-        told,
-        "answers",
-        n_asked,
-        number,
-        answer,
-        situation,
-        same=False,
-    )
-
-
 def answer_words(answer: Any) -> str:
     """An answer in words: a side, or the numbers of actions."""
     if isinstance(answer, tuple):
@@ -243,7 +225,9 @@ def answer_words(answer: Any) -> str:
 def situation_of(question: ExamQuestion, answer: Any) -> CostlyState:
     """Where a wrong answer takes what is worse, and what that costs."""
     taken = _taken(question, answer)
-    best = _kept_apart(question, taken, answer)
+    # The best option that the answer wrongs: one that it leaves out, or the other side.
+    named = answer if taken is None else (taken,)
+    best = next(i for i, cost in enumerate(question.costs) if not cost and i not in named)
     cost = Fraction(0) if taken is None else question.costs[taken]
     return CostlyState(
         state=question.state,
@@ -267,12 +251,6 @@ def _taken(question: ExamQuestion, answer: Any) -> int | None:
     return SIDES.index(answer)
 
 
-def _kept_apart(question: ExamQuestion, taken: int | None, answer: Any) -> int:
-    """A best option that the answer wrongs: one that it leaves out, or the other side."""
-    named = answer if taken is None else (taken,)
-    return next(i for i, cost in enumerate(question.costs) if not cost and i not in named)
-
-
 def _action(question: ExamQuestion, option: int) -> int:
     """The action that an option begins with."""
     chosen = question.options[option]
@@ -294,37 +272,3 @@ def _told(question: ExamQuestion, taken: int | None, best: int, answer: Any) -> 
         return f", offered both ways, it prefers {named} to {right}, which is worth the same"
     how = f"holds {named} as good as" if answer == "equal" else f"prefers {named} to"
     return f", offered both ways, it {how} {right}, which is better by {cost:.4g}"
-
-
-# Agents whose weights are known
-
-
-def answers_of_weights(exam: Exam, weights: Any) -> list[Any]:
-    """What an agent with these weights answers to each question, exactly."""
-    if exam.ask == "actions":
-        return _best_actions(exam, weights)
-    if not exam.questions:
-        return []
-    normals = [question.normal or () for question in exam.questions]
-    exact = primitive(list(as_weights(weights, len(normals[0])).fractions()))
-    return [side_of(_product(normal, exact)) for normal in normals]
-
-
-def _product(normal: Sequence[Any], weights: Row) -> Any:
-    """The product of a question's normal with weights, of the right sign; exact with integers."""
-    if all(isinstance(entry, int) for entry in normal):
-        return dot(tuple(normal), weights)
-    return sum((Fraction(x) * w for x, w in zip(normal, weights, strict=True)), Fraction(0))
-
-
-def _best_actions(exam: Exam, weights: Any) -> list[Any]:
-    """All best actions of the agent in each state asked about."""
-    if exam.bec is None:
-        raise InvalidParameter(
-            "an exam of actions from a file does not hold its task; make it from the task"
-        )
-    plans = {
-        member.number: solve(member.task.mdp, weights, arithmetic="exact")
-        for member in exam.bec.members
-    }
-    return [tuple(plans[q.member].optimal_actions(q.state)) for q in exam.questions]

@@ -298,7 +298,7 @@ def equivalence_class(
     tasks = task.members if isinstance(task, Family) else (as_task(task),)
     choice(arithmetic, "arithmetic", get_args(Arithmetic))
     plans = _plans(tasks, arithmetic, plan, is_family=is_family)
-    exact = arithmetic == "exact" or (arithmetic == "auto" and _are_affordable(tasks, plans))
+    exact = arithmetic == "exact" or (arithmetic == "auto" and are_affordable(tasks, plans))
     stage("comparing actions: a row for each two")
     members = _members(tasks, plans, arithmetic if exact else "float", is_family=is_family)
     rows, weights = _rows_of(members, scope), task.true_weights
@@ -391,19 +391,16 @@ def exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccess
     return counts
 
 
-def is_affordable(task: Task, plan: Plan) -> bool:
+def are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:
     """Whether exact rows are at hand soon: proved, with no large systems or long numbers."""
-    small = task.mdp.n_states * task.mdp.n_features <= EXACT_ENTRIES
-    quick = small and plan.is_proved and is_exact_affordable(task.mdp, plan.optimal)
-    if not quick:
-        return False
-    return expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MAX_WRITTEN_DIGITS
-
-
-def _are_affordable(tasks: Sequence[Task], plans: Sequence[Plan]) -> bool:
-    n_entries = sum(task.mdp.n_states * task.mdp.n_features for task in tasks)
-    each = all(is_affordable(task, plan) for task, plan in zip(tasks, plans, strict=True))
-    return n_entries <= FAMILY_EXACT_ENTRIES and each
+    n_entries = [task.mdp.n_states * task.mdp.n_features for task in tasks]
+    return sum(n_entries) <= FAMILY_EXACT_ENTRIES and all(
+        n <= EXACT_ENTRIES
+        and plan.is_proved
+        and is_exact_affordable(task.mdp, plan.optimal)
+        and expected_digits(task.mdp, plan) + multiplier_digits(task.mdp) <= MAX_WRITTEN_DIGITS
+        for n, task, plan in zip(n_entries, tasks, plans, strict=True)
+    )
 
 
 def demonstration_class(

@@ -156,7 +156,8 @@ def row_reduced(rows: Sequence[Row]) -> tuple[list[Row], list[int]]:
         return [], []
     echelon, denominator, rank = matrix(rows).rref()
     basis = integers(echelon if denominator > 0 else -echelon)[:rank]
-    return [primitive(row) for row in basis], _pivot_columns(basis)
+    pivots = [next(at for at, entry in enumerate(row) if entry) for row in basis]
+    return [primitive(row) for row in basis], pivots
 
 
 def null_basis(basis: Sequence[Row], pivots: Sequence[int], n_columns: int) -> list[Row]:
@@ -202,10 +203,6 @@ def independent(rows: Sequence[Numbers]) -> list[int]:
             column += 1
         pivots[row] = column
     return pivots
-
-
-def _pivot_columns(echelon: Sequence[Sequence[int]]) -> list[int]:
-    return [next(at for at, entry in enumerate(row) if entry) for row in echelon]
 
 
 def basis_of(rows: Sequence[Numbers], members: Sequence[int]) -> Basis | None:

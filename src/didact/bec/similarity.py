@@ -126,12 +126,15 @@ def angular_similarity(
 
 
 def similarity_sum(similarity: Floats, *, matching: Matching) -> float:
-    """The sum over a one-to-one matching of rows (normals) to columns (references)."""
-    return _greedy_sum(similarity) if matching == "greedy" else _optimal_sum(similarity)
+    """The sum over a one-to-one matching of rows (normals) to columns (references).
 
+    The largest by the Hungarian method; or, greedy, each row in turn takes its best column left.
+    """
+    if matching == "optimal":
+        from scipy.optimize import linear_sum_assignment
 
-def _greedy_sum(similarity: Floats) -> float:
-    """The sum when each row in turn takes its best column left."""
+        rows, columns = linear_sum_assignment(similarity, maximize=True)
+        return float(np.sort(similarity[rows, columns]).sum())
     left = similarity.copy()
     total = 0.0
     for row in left[: left.shape[1]]:
@@ -139,11 +142,3 @@ def _greedy_sum(similarity: Floats) -> float:
         total += float(row[best])
         left[:, best] = -np.inf
     return total
-
-
-def _optimal_sum(similarity: Floats) -> float:
-    """The largest sum over one-to-one matchings of rows to columns (Hungarian method)."""
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(similarity, maximize=True)
-    return float(np.sort(similarity[rows, columns]).sum())

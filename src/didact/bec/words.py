@@ -181,12 +181,11 @@ def two_sides(
     choice(kind, "kind", get_args(Kind))
     entries = _read_numbers(normal, "normal")
     named, scale = _names_for(entries, names), _scale(entries)
-    first, second = (_terms(entries, named, scale, sign) for sign in (1, -1))
-    return _side_or_nothing(first, kind), _side_or_nothing(second, kind)
-
-
-def _side_or_nothing(terms: tuple[Term, ...], kind: Kind) -> str:
-    return _side(terms, kind) if terms else "nothing"
+    first, second = (
+        _side(terms, kind) if (terms := _terms(entries, named, scale, sign)) else "nothing"
+        for sign in (1, -1)
+    )
+    return first, second
 
 
 def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:

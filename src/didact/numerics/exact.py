@@ -181,28 +181,22 @@ class Numbers:
         entries = array.astype(object).ravel().tolist()
         if any(isinstance(v, list | tuple | np.ndarray) for v in entries):
             raise _irregular(place)
-        return cls._from_fractions(
+        return cls.of_fractions(
             read_numbers(entries, lambda i: f"{place}{_index(i, array.shape)}"),
             array.shape,
             place,
         )
 
     @classmethod
-    def _from_fractions(
-        cls, values: Iterable[Fraction], shape: tuple[int, ...], place: str
+    def of_fractions(
+        cls, values: Iterable[Fraction], shape: tuple[int, ...], place: str = "value"
     ) -> Numbers:
+        """Numbers of this shape from fractions in row order, each of which must have a float."""
         code_of: dict[Fraction, int] = {}
         codes = np.array([code_of.setdefault(v, len(code_of)) for v in values], dtype=np.int64)
         palette = list(code_of)
         floats = np.array([as_float(v, place) for v in palette], dtype=np.float64)
         return cls(floats[codes].reshape(shape), palette, codes.reshape(shape))
-
-    @classmethod
-    def of_fractions(
-        cls, values: Iterable[Fraction], shape: tuple[int, ...], place: str = "value"
-    ) -> Numbers:
-        """Numbers from fractions that are known to be good."""
-        return cls._from_fractions(values, shape, place)
 
     @classmethod
     def of_results(cls, values: Iterable[Fraction]) -> Numbers:
