@@ -27,12 +27,13 @@ FILE = Path(__file__).parent / "data" / "pins.json"
 QUICK = ("lesson six-cell", "lesson paper 0", "lesson paper 1", "exam six-cell", "lesson Taxi")
 TOLERANCE = 1e-5
 """Relative and absolute; six digits alone would tell two roundings of one number apart."""
-VOLATILE = ("elapsed", "seconds", "time")
-"""Keys of documents that hold times."""
+VOLATILE = ("elapsed", "seconds", "time", "witnesses", "multipliers")
+"""Keys of documents that hold times, or certificates of which there are many: BLAS's last digits
+choose one of them, and differ between processors."""
 
 
 def rounded(value: Any) -> Any:
-    """The value with floats of six digits and without times."""
+    """The value with floats of six digits, and without what is VOLATILE."""
     if isinstance(value, dict):
         return {str(k): rounded(v) for k, v in value.items() if not str(k).endswith(VOLATILE)}
     if isinstance(value, list | tuple):
