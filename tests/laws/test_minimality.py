@@ -6,7 +6,6 @@ implies is decided by Caratheodory's theorem, what optimal play can show by walk
 
 from __future__ import annotations
 
-import itertools
 import random
 from fractions import Fraction
 
@@ -16,6 +15,7 @@ from didact.mdp import Demonstration
 from didact.teaching import teach
 from tests.laws.showing import Implied, elements_of, pairs_within
 from tests.laws.test_bec import Drawn, Oracle, canonical, draw_once, is_in_cone
+from tests.teaching.covers.instances import cheapest_by_force
 
 N_QUICK, N_CHUNKS, CHUNK = 15, 8, 50
 MAX_CANDIDATES, MAX_ROWS = 8, 8
@@ -71,14 +71,11 @@ def cheapest(implied: Implied, candidates: list[Demonstration], costs) -> Fracti
     useful = [i for i, shown in enumerate(candidates) if implied.rows(shown)]
     if not implied.all(pair for i in useful for pair in candidates[i]):
         return None
-    best: Fraction | None = None
-    for size in range(len(useful) + 1):
-        for chosen in itertools.combinations(useful, size):
-            cost = sum((costs[i] for i in chosen), Fraction(0))
-            cheaper = best is None or cost < best
-            if cheaper and implied.all(pair for i in chosen for pair in candidates[i]):
-                best = cost
-    return best
+
+    def implies(chosen: tuple[int, ...]) -> bool:
+        return implied.all(pair for i in chosen for pair in candidates[useful[i]])
+
+    return cheapest_by_force(len(useful), [Fraction(costs[i]) for i in useful], implies)
 
 
 def beginnings(candidates: list[Demonstration]) -> list[Demonstration]:

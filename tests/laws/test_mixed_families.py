@@ -13,6 +13,7 @@ from didact.mdp.files import family_document
 from didact.teaching.lesson import verify
 from tests.effort import number
 from tests.laws.test_family_classes import small_family
+from tests.teaching.covers.instances import cheapest_by_force
 from tests.test_proofcheck import SolvedFamily, cone_multipliers, primitive
 
 KINDS = ("demonstrations", "comparisons", "preferences")
@@ -39,19 +40,15 @@ def cheapest(family, prices, visits):
     """The least price of items and visits from which all rows follow, by trying all sets."""
     solved, found = offered(family, prices)
     wanted, items = list(solved.policy_rows("all")), list(found.items())
-    best = None
-    for size in range(len(items) + 1):
-        if best is not None and size * min(prices.values()) >= best:
-            return best
-        for chosen in itertools.combinations(items, size):
-            members = {member for (member, _), _ in chosen}
-            total = sum(price for _, price in chosen) + sum(visits[m] for m in members)
-            if best is not None and total >= best:
-                continue
-            rays = list(dict.fromkeys(ray for (_, rows), _ in chosen for ray in rows))
-            if all(cone_multipliers(row, rays) is not None for row in wanted):
-                best = total
-    return best
+
+    def teaches(chosen):
+        rays = list(dict.fromkeys(ray for i in chosen for ray in items[i][0][1]))
+        return all(cone_multipliers(row, rays) is not None for row in wanted)
+
+    def visited(chosen):
+        return sum(visits[m] for m in {items[i][0][0] for i in chosen})
+
+    return cheapest_by_force(len(items), [price for _, price in items], teaches, visited)
 
 
 def families():

@@ -6,90 +6,21 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidInput
+from didact.mdp.files import task_document
 from didact.worlds import make
+from tests.test_proofcheck import Solved, dot
 
 
-def solve(matrix, right):
-    """The solution of matrix @ x = right by Gauss-Jordan elimination in fractions."""
-    rows = [list(a) + list(b) for a, b in zip(matrix, right, strict=True)]
-    n = len(rows)
-    for i in range(n):
-        pivot = next(j for j in range(i, n) if rows[j][i])
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        rows[i] = [v / rows[i][i] for v in rows[i]]
-        for j in range(n):
-            if j != i and rows[j][i]:
-                rows[j] = [v - rows[j][i] * u for v, u in zip(rows[j], rows[i], strict=True)]
-    return [row[n:] for row in rows]
-
-
-class Exact:
-    """Optimal actions and feature counts of a task: exact policy iteration, then uniform ties."""
+class Exact(Solved):
+    """A task solved in fractions, ties taken equally often."""
 
     def __init__(self, task):
-        mdp = task.mdp
-        self.n_states, self.n_actions = mdp.n_states, mdp.n_actions
-        self.discount = mdp.exact_discount
-        self.weights = task.true_weights.fractions()
-        flat = mdp.features.fractions()
-        k = mdp.n_features
-        self.features = [flat[s * k : (s + 1) * k] for s in range(self.n_states)]
-        self.moves = [[{} for _ in range(self.n_actions)] for _ in range(self.n_states)]
-        shares = mdp.transitions.probabilities.fractions()
-        for row in range(self.n_states * self.n_actions):
-            span = range(int(mdp.transitions.offsets[row]), int(mdp.transitions.offsets[row + 1]))
-            self.moves[row // self.n_actions][row % self.n_actions] = {
-                int(mdp.transitions.successors[i]): shares[i] for i in span
-            }
-        self.terminal = mdp.terminal.tolist()
-        self.optimal = self._optimal()
-        self.counts = self._counts(self.optimal)
-
-    def dot(self, vector, weights=None):
-        return sum(a * b for a, b in zip(vector, weights or self.weights, strict=True))
-
-    def _counts(self, actions):
-        """Feature counts of every state and action when actions[s] are equally likely later."""
-        states = range(self.n_states)
-        matrix = [[Fraction(int(s == t)) for t in states] for s in states]
-        for s in states:
-            for a in actions[s]:
-                for t, p in self.moves[s][a].items():
-                    matrix[s][t] -= self.discount * p / len(actions[s])
-        state_counts = solve(matrix, self.features)
-        return [
-            [
-                [
-                    f + self.discount * sum(p * state_counts[t][i] for t, p in row.items())
-                    for i, f in enumerate(self.features[s])
-                ]
-                for row in self.moves[s]
-            ]
-            for s in range(self.n_states)
-        ]
-
-    def _optimal(self):
-        actions = [[0]] * self.n_states
-        while True:
-            counts = self._counts(actions)
-            values = [[self.dot(c) for c in row] for row in counts]
-            better = [
-                kept if row[kept[0]] == max(row) else [row.index(max(row))]
-                for kept, row in zip(actions, values, strict=True)
-            ]
-            if better == actions:
-                return [[a for a, v in enumerate(row) if v == max(row)] for row in values]
-            actions = better
+        super().__init__(task_document(task))
 
     def rows(self, pairs=None):
         """The rows mu(s, a) - mu(s, b) of the pairs shown, without zero rows."""
-        states = [s for s in range(self.n_states) if not self.terminal[s]]
-        pairs = pairs or [(s, a) for s in states for a in self.optimal[s]]
-        differences = (
-            [x - y for x, y in zip(self.counts[s][a], self.counts[s][b], strict=True)]
-            for s, a in pairs
-            for b in range(self.n_actions)
-        )
+        pairs = pairs or [(s, a) for s in self.live for a in self.optimal[s]]
+        differences = (self.row(s, a, b) for s, a in pairs for b in range(self.m))
         return [row for row in differences if any(row)]
 
 
@@ -126,11 +57,11 @@ def test_six_cells_are_as_the_paper_says():
     task = make("six-cell")
     exact = Exact(task)
     assert task.mdp.feature_names == ("white", "grey")
-    assert exact.features == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    assert [row[0] for row in exact.phi] == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
     assert exact.optimal[1:] == [[2], [1], [0], [2], [2]]
     assert exact.discount == Fraction(9, 10)
     assert task.mdp.start.fractions() == [Fraction(1, 6)] * 6
-    up_from_corner = exact.counts[2][1]
+    up_from_corner = exact.mu[2, 1]
     assert up_from_corner == [sum(Fraction(9, 10) ** i for i in range(5)), 0]
 
 
@@ -140,7 +71,7 @@ def test_uvm_failure_has_the_tie_the_open_question_and_the_wrong_answer():
     up, left = 0, 2
     lower_right, upper_right = 8, 2
     assert exact.optimal[lower_right] == [up, left]
-    assert exact.counts[lower_right][up] != exact.counts[lower_right][left]
+    assert exact.mu[lower_right, up] != exact.mu[lower_right, left]
     assert exact.optimal[upper_right] == [1]
 
     shown = exact.rows([(lower_right, up), (lower_right, left)])
@@ -151,11 +82,11 @@ def test_uvm_failure_has_the_tie_the_open_question_and_the_wrong_answer():
     assert all(row[red] == 0 for row in shown)
 
     misled = [Fraction(-1), Fraction(-1), Fraction(-1, 2)]
-    assert all(exact.dot(row, misled) >= 0 for row in shown)
-    assert any(exact.dot(row, misled) < 0 for row in exact.rows())
-    through_red, through_grey = exact.counts[upper_right][left], exact.counts[upper_right][1]
-    assert exact.dot(through_red) < exact.dot(through_grey)
-    assert exact.dot(through_red, misled) > exact.dot(through_grey, misled)
+    assert all(dot(row, misled) >= 0 for row in shown)
+    assert any(dot(row, misled) < 0 for row in exact.rows())
+    through_red, through_grey = exact.mu[upper_right, left], exact.mu[upper_right, 1]
+    assert dot(through_red, exact.weights) < dot(through_grey, exact.weights)
+    assert dot(through_red, misled) > dot(through_grey, misled)
     assert (through_red[red], through_grey[grey]) > (0, 0)
     assert task.mdp.feature_names[white] == "white"
 

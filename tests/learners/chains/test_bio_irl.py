@@ -7,8 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from didact.errors import InvalidParameter
@@ -20,8 +18,7 @@ from didact.planning import evaluate, exact_successor_features, rollouts, solve
 from didact.planning.batch import action_values_of
 from didact.teaching import teach
 from didact.worlds import make
-from tests.effort import examples, number
-from tests.models import tasks
+from tests.effort import number
 
 
 def irredundant(rows: list[np.ndarray]) -> list[np.ndarray]:
@@ -113,35 +110,6 @@ def gap_by_definition(task: Task, demonstrations: list, horizon: int) -> float:
     told = similarity(irredundant(rows(sorted(shown))), reference)
     could = similarity(irredundant(rows(sorted(set(lesson)))), reference)
     return abs(told - could)
-
-
-@examples(12, 150)
-@given(tasks(discounts=("1/2", "0.9")), st.data())
-def test_the_gap_is_that_of_a_second_implementation(task, data):
-    mdp = task.mdp
-    plan = solve(mdp, task.true_weights, arithmetic="exact")
-    assume(mdp.is_deterministic() and mdp.n_actions > 1 and np.abs(task.weights).max() > 0)
-    known = exact_successor_features(mdp, plan).pairs
-    ties = [
-        any(known[s, a][j] != known[s, b][j] for j in range(mdp.n_features))
-        for s in range(mdp.n_states) if not mdp.terminal[s]
-        for a, b in itertools.combinations(np.flatnonzero(plan.optimal[s]), 2)
-    ]  # fmt: skip
-    assume(not any(ties))  # equalities make the minimal set of rows ambiguous
-    alive = [s for s in range(mdp.n_states) if not mdp.terminal[s]]
-    n = data.draw(st.integers(1, 3))
-    pair = st.tuples(st.sampled_from(alive), st.integers(0, mdp.n_actions - 1))
-    demonstrations = [[data.draw(pair)] for _ in range(n)]
-    normals = [
-        float(np.dot(task.weights, [float(int(q.p) / int(q.q)) for q in known[s, a] - known[s, b]]))
-        for ((s, a),) in demonstrations for b in range(mdp.n_actions)
-    ]  # fmt: skip
-    assume(min(normals) > -1e-12)  # shown actions optimal, or the shown rows may be ambiguous too
-    horizon = data.draw(st.integers(1, 4))
-    gap = InformationGap(as_evidence(mdp, demonstrations), horizon=horizon)
-    assert gap.of(task.true_weights) == pytest.approx(
-        gap_by_definition(task, demonstrations, horizon), abs=1e-7
-    )
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import lcm
 
 
-def cheapest_by_force(n_candidates, costs, is_cover):
-    """The cost of the cheapest subset that covers, or None."""
+def cheapest_by_force(n_candidates, costs, is_cover, fixed=lambda chosen: 0):
+    """The cost of the cheapest subset that covers, or None; fixed: what a subset costs besides."""
     subsets = itertools.chain.from_iterable(
         itertools.combinations(range(n_candidates), size) for size in range(n_candidates + 1)
     )
@@ -16,7 +16,7 @@ def cheapest_by_force(n_candidates, costs, is_cover):
     whole = [int(cost * unit) for cost in costs]
     best = None
     for chosen in subsets:
-        cost = sum(whole[i] for i in chosen)
+        cost = sum(whole[i] for i in chosen) + fixed(chosen) * unit
         if (best is None or cost < best) and is_cover(chosen):
             best = cost
     return None if best is None else Fraction(best, unit)

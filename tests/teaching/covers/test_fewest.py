@@ -7,21 +7,18 @@ import copy
 import json
 import random
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 
 import pytest
 
 import didact
-from didact.mdp.files import family_document, task_document
+from didact.mdp.files import family_document, task_document, task_from_document
 from didact.proofcheck import ProofError, check_proof
 from tests.effort import chunks, number
-from tests.oracles import solve_linear
+from tests.teaching.covers.instances import cheapest_by_force
+from tests.test_proofcheck import Solved, cone_multipliers
 
 PER_CHUNK = 40
-
-
-def dot(left, right):
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
 class Model:
@@ -50,14 +47,14 @@ class Model:
         share = draw.choice([Fraction(1, 2), Fraction(1, 10), Fraction(1, 3)])
         return {one: share, two: 1 - share}
 
-    def task(self, weights):
+    def document(self, weights):
         rows = [
             [s, a, t, str(p)]
             for s in range(self.n)
             for a in range(self.m)
             for t, p in self.moves[s][a].items()
         ]
-        document = {
+        return {
             "format": "didact.task/1",
             "name": "small",
             "n_states": self.n,
@@ -69,57 +66,13 @@ class Model:
             "start": [[s, f"1/{len(self.starts)}"] for s in self.starts],
             "terminal": self.terminal,
         }
-        from didact.mdp.files import task_from_document
 
-        return task_from_document(json.loads(json.dumps(document)))
+    def task(self, weights):
+        return task_from_document(json.loads(json.dumps(self.document(weights))))
 
-    def sums(self, policy):
-        """mu(s) of the policy that takes each listed action equally often."""
-        k = len(self.features[0])
-        matrix, side = [], []
-        for s in range(self.n):
-            row = [Fraction(int(s == t)) for t in range(self.n)]
-            for a in policy[s] if s not in self.terminal else ():
-                for t, p in self.moves[s][a].items():
-                    row[t] -= self.discount * p / len(policy[s])
-            matrix.append(row)
-            side.append(list(self.features[s]))
-        return solve_linear(matrix, side), k
-
-    def after(self, mu, s, a):
-        return [
-            f
-            + self.discount * sum((p * mu[t][i] for t, p in self.moves[s][a].items()), Fraction(0))
-            for i, f in enumerate(self.features[s])
-        ]
-
-    def optimal(self, weights):
-        best = None
-        for policy in product(range(self.m), repeat=self.n):
-            mu, _ = self.sums([[a] for a in policy])
-            values = [dot(weights, row) for row in mu]
-            if best is None or all(v >= b for v, b in zip(values, best[0], strict=True)):
-                best = values, mu
-        values = best[0]
-        found = []
-        for s in range(self.n):
-            q = [
-                dot(weights, self.features[s])
-                + self.discount
-                * sum((p * values[t] for t, p in self.moves[s][a].items()), Fraction(0))
-                for a in range(self.m)
-            ]
-            found.append(
-                [a for a in range(self.m) if q[a] == max(q)] if s not in self.terminal else []
-            )
-        return found
-
-    def reached(self):
-        found, new = set(self.starts), set(self.starts)
-        while new:
-            new = {t for s in new for a in range(self.m) for t in self.moves[s][a]} - found
-            found |= new
-        return [s for s in sorted(found) if s not in self.terminal]
+    def solved(self, weights):
+        """Optimal actions, counts and reachable states by the exact solver of the proofs' tests."""
+        return Solved(self.document(weights))
 
     def walks(self, optimal, horizon, least):
         """Every allowed walk with its probability."""
@@ -137,25 +90,8 @@ class Model:
 
 
 def in_cone(target, rows):
-    """Caratheodory: some at most k independent rows combine to the target."""
-    if not any(target):
-        return True
-    k = len(target)
-    for size in range(1, k + 1):
-        for chosen in combinations(rows, size):
-            for axes in combinations(range(k), size):
-                try:
-                    found = solve_linear(
-                        [[r[i] for r in chosen] for i in axes], [[target[i]] for i in axes]
-                    )
-                except (ZeroDivisionError, StopIteration, ValueError, IndexError):
-                    continue
-                shares = [x for (x,) in found]
-                if min(shares) >= 0 and all(
-                    dot(shares, [r[i] for r in chosen]) == target[i] for i in range(k)
-                ):
-                    return True
-    return False
+    """Whether the target is a combination of rows with coefficients from 0 up."""
+    return not any(target) or cone_multipliers(target, rows) is not None
 
 
 def brute_force(models, weights, horizon, least, price, fixed, comparison=None):
@@ -165,15 +101,11 @@ def brute_force(models, weights, horizon, least, price, fixed, comparison=None):
     """
     rows_of, everything, walks = {}, set(), {}
     for i, model in enumerate(models):
-        optimal = model.optimal(weights)
-        mu, _ = model.sums([x or [0] for x in optimal])
-        for s in model.reached():
+        solved = model.solved(weights)
+        optimal = solved.optimal
+        for s in solved.reach:
             for a in optimal[s]:
-                left = model.after(mu, s, a)
-                rows = [
-                    tuple(x - y for x, y in zip(left, model.after(mu, s, b), strict=True))
-                    for b in range(model.m)
-                ]
+                rows = [tuple(solved.row(s, a, b)) for b in range(model.m)]
                 rows_of[i, s, a] = frozenset(r for r in rows if any(r))
                 everything |= rows_of[i, s, a]
                 if comparison is not None:
@@ -197,20 +129,18 @@ def brute_force(models, weights, horizon, least, price, fixed, comparison=None):
     ]
     if len(kept) > 9:
         return False
-    best, known = None, {}
-    for size in range(len(kept) + 1):
-        for chosen in combinations(kept, size):
-            cost = sum((walks[x] for x in chosen), Fraction(0)) + sum(
-                (fixed for _ in {i for i, _ in chosen}), Fraction(0)
-            )
-            if best is not None and cost >= best:
-                continue
-            said = frozenset().union(*(rows for _, rows in chosen))
-            if said not in known:
-                known[said] = all(in_cone(r, sorted(said)) for r in everything - said)
-            if known[said]:
-                best = cost
-    return best
+    known = {}
+
+    def teaches(chosen):
+        said = frozenset().union(*(kept[i][1] for i in chosen))
+        if said not in known:
+            known[said] = all(in_cone(r, sorted(said)) for r in everything - said)
+        return known[said]
+
+    def visits(chosen):
+        return fixed * len({kept[i][0] for i in chosen})
+
+    return cheapest_by_force(len(kept), [walks[x] for x in kept], teaches, visits)
 
 
 def small_case(seed):
@@ -309,17 +239,15 @@ def test_bounds_on_mixes_agree_with_brute_force(chunk):
 
 def wrong_rewards(model, weights):
     """Rewards of a grid that the class of the weights, its relative interior, does not hold."""
-    optimal = model.optimal(weights)
-    mu, _ = model.sums([x or [0] for x in optimal])
+    solved = model.solved(weights)
     rows = [
-        (s, b in optimal[s], model.after(mu, s, a), model.after(mu, s, b))
-        for s in model.reached()
-        for a in optimal[s]
+        (s, b in solved.optimal[s], solved.row(s, a, b))
+        for s in solved.reach
+        for a in solved.optimal[s]
         for b in range(model.m)
         if b != a
     ]
-    rows = [(s, tie, [x - y for x, y in zip(p, q, strict=True)]) for s, tie, p, q in rows]
-    return rows, optimal
+    return rows, solved
 
 
 @pytest.mark.parametrize("chunk", chunks(1, 10))
@@ -328,12 +256,14 @@ def test_bounds_on_exams_agree_with_brute_force(chunk):
     seen = met = 0
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
         (model, *_), weights, *_ = small_case(f"exam {seed}")
-        rows, optimal = wrong_rewards(model, weights)
+        rows, solved = wrong_rewards(model, weights)
         exam = didact.exam(model.task(weights), ask="actions", arithmetic="exact")
-        states = model.reached()
+        states = sorted(solved.reach)
         for size in range(len(states) + 1):
             sets = [
-                chosen for chosen in combinations(states, size) if is_closed(model, optimal, chosen)
+                chosen
+                for chosen in combinations(states, size)
+                if is_closed(model, solved.optimal, chosen)
             ]
             if any(decides(rows, chosen) for chosen in sets):
                 break
@@ -674,8 +604,6 @@ def ends(moves, rewarded, weights):
         "discount": "1/2",
         "terminal": list(range(len(moves), n)),
     }
-    from didact.mdp.files import task_from_document
-
     return task_from_document(json.loads(json.dumps(document)))
 
 

@@ -9,7 +9,6 @@ import itertools
 import json
 import math
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -426,18 +425,6 @@ def test_bad_input_is_refused_in_one_line(change, words):
 ZERO = [0, 0, 0]
 
 
-def brute_force(cuts, costs, group_of, prices):
-    """The least cost of candidates that hit all cuts, each group of theirs paid once."""
-    best = None
-    for size in range(len(costs) + 1):
-        for chosen in combinations(range(len(costs)), size):
-            if all(set(cut) & set(chosen) for cut in cuts):
-                total = sum(costs[c] for c in chosen)
-                total += sum(prices.get(g, 0) for g in {group_of[c] for c in chosen})
-                best = total if best is None else min(best, total)
-    return best
-
-
 @pytest.mark.parametrize("seed", chunks(30, 150))
 def test_the_cheapest_cover_with_visits_is_brute_force(seed):
     rng = np.random.default_rng(seed)
@@ -454,7 +441,13 @@ def test_the_cheapest_cover_with_visits_is_brute_force(seed):
         fixed_costs=FixedCosts(group_of, prices),
     )
     assert found.proved
-    assert found.cost == found.lower_bound == brute_force(cuts, costs, group_of, prices)
+    best = cheapest_by_force(
+        n,
+        costs,
+        hitting(cuts),
+        lambda chosen: sum(prices[g] for g in {group_of[c] for c in chosen}),
+    )
+    assert found.cost == found.lower_bound == best
     assert all(cut & set(found.chosen) for cut in cuts)
     own = sum(costs[c] for c in found.chosen)
     assert found.cost == own + sum(prices[g] for g in {group_of[c] for c in found.chosen})
@@ -515,18 +508,15 @@ def _cheapest(bec, family, prices):
         member = max(m for m, first in enumerate(firsts) if first <= state)
         by_stated.setdefault((member, frozenset(stated)), (state - firsts[member], action))
     listed = [(member, pair) for (member, _), pair in by_stated.items()]
-    best = None
-    for size in range(len(listed) + 1):
-        if best is not None and size >= best:
-            break
-        for chosen in combinations(listed, size):
-            total = size + sum(prices[m] for m in {member for member, _ in chosen})
-            if best is not None and total >= best:
-                continue
-            shown = [[member, [pair]] for member, pair in chosen]
-            if didact.check(family, shown, bec=bec).teaches:
-                best = total
-    return best
+
+    def teaches(chosen):
+        shown = [[listed[i][0], [listed[i][1]]] for i in chosen]
+        return didact.check(family, shown, bec=bec).teaches
+
+    def visits(chosen):
+        return sum(prices[m] for m in {listed[i][0] for i in chosen})
+
+    return cheapest_by_force(len(listed), [1] * len(listed), teaches, visits)
 
 
 def test_a_visit_less_is_worth_a_demonstration_more():

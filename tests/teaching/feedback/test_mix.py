@@ -13,6 +13,7 @@ from didact.mdp.files import task_document
 from didact.teaching.feedback.halfspaces import direction, item_differences
 from tests.effort import chunks, number
 from tests.laws.test_exams import world
+from tests.teaching.covers.instances import cheapest_by_force
 from tests.test_proofcheck import Solved, cone_multipliers
 
 SEEDS = [seed for seed in range(60) if 0 < didact.equivalence_class(world(seed)).rows.n_rows <= 8]
@@ -45,18 +46,12 @@ def cheapest(bec, prices):
                     items[rows] = min(items.get(rows, 99), prices["comparisons"])
     useful = [(rows, price) for rows, price in items.items() if rows]
     wanted = list(solved.policy_rows("reachable"))
-    best = None
-    for size in range(len(useful) + 1):
-        for chosen in itertools.combinations(useful, size):
-            total = sum(price for _, price in chosen)
-            if best is not None and total >= best:
-                continue
-            rays = list(dict.fromkeys(ray for rows, _ in chosen for ray in rows))
-            if all(cone_multipliers(row, rays) is not None for row in wanted):
-                best = total
-        if best is not None and size >= best / min(prices.values()):
-            return best
-    return best
+
+    def teaches(chosen):
+        rays = list(dict.fromkeys(ray for i in chosen for ray in useful[i][0]))
+        return all(cone_multipliers(row, rays) is not None for row in wanted)
+
+    return cheapest_by_force(len(useful), [price for _, price in useful], teaches)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:14])
