@@ -107,3 +107,15 @@ def didact(capsys, monkeypatch):
         return Answer(left.value.code, output.out, output.err)
 
     return run
+
+
+@pytest.fixture
+def run_plain(monkeypatch):
+    """When it is called, kernels run as plain Python from then on, so that tests may break them."""
+
+    def patch() -> None:
+        Kernel = import_module("didact.numerics.compiled").Kernel
+        monkeypatch.setattr(Kernel, "compiled", lambda self, *given: self.plain(*given))
+        monkeypatch.setattr(Kernel, "compiled_for", lambda self, *given: self.plain)
+
+    return patch

@@ -14,7 +14,6 @@ from scipy import stats
 
 from didact.errors import InvalidParameter
 from didact.learners import learn
-from didact.learners.chains import birl as birl_module
 from didact.learners.chains import chain
 from didact.learners.chains.birl import birl, run_all, sample_posterior, stuck_notes
 from didact.learners.chains.options import PRIORS, ChainOptions
@@ -56,15 +55,12 @@ def test_blocks_change_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("slip", [0, "1/4"])
-def test_a_compiler_at_hand_changes_nothing(monkeypatch, slip):
-    # Long enough for climbs to a start, short enough to run plain where nothing is compiled yet.
+def test_compiling_changes_nothing(run_plain, slip):
     mdp = make("random-grid", size=3, n_features=2, seed=0, slip=slip).mdp
     evidence = as_evidence(mdp, [[(2, 1)], [(1, 1)]])
-    found = set()
-    for compiled in (False, True):
-        monkeypatch.setattr(birl_module, "is_worth_compiling", lambda *given, c=compiled: c)
-        found.add(bits(run(evidence, n_steps=300, n_chains=2)))
-    assert len(found) == 1
+    compiled = bits(run(evidence, n_steps=300, n_chains=2))
+    run_plain()
+    assert bits(run(evidence, n_steps=300, n_chains=2)) == compiled
 
 
 def test_progress_and_its_absence_change_nothing():

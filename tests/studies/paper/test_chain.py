@@ -31,7 +31,9 @@ def test_the_range_of_gaps_is_that_over_all_orders():
     mdp = _world(SETTINGS).mdp
     gap = InformationGap(as_evidence(mdp, [demonstration(SETTINGS)]), matching="greedy")
     for entry in trial(SETTINGS, 0)["candidates"].values():
-        shown, lesson, reference = gap.normals(entry["weights"])
+        own = gap.of_reward(entry["weights"])
+        reference = own.reference
+        shown, lesson = (own.normals(pairs) for pairs in (gap.shown_pairs, own.lesson))
         found = [
             abs(greedy(one, reference) - greedy(other, reference))
             for one in itertools.permutations(shown)

@@ -26,10 +26,10 @@ import numpy as np
 from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
 from didact.learners.belief import Belief, Mode
-from didact.learners.chains.chain import Chain, Extra, Target, is_worth_compiling
+from didact.learners.chains.chain import Chain, Extra, Target
 from didact.learners.chains.lies import Lies
 from didact.learners.chains.modes import Modes, StartSearch, missed_notes
-from didact.learners.chains.options import ChainOptions, Lengths, Sampling
+from didact.learners.chains.options import ChainOptions, Sampling
 from didact.learners.chains.rounds import RoundChain, Run, SamplerRun
 from didact.learners.chains.scores import Scorer
 from didact.learners.evidence import Evidence, as_confidence, certify
@@ -89,9 +89,12 @@ def sample_posterior(
     """
     _require_spawning(rng)
     sampling = Sampling.of(options, evidence.mdp.n_features)
-    target = _target(evidence, sampling, extra)
-    one_by_one = target.is_stepwise or not target.compiled
-    workers = 1 if one_by_one else as_threads(options.threads, sampling.lengths.n_chains)
+    proposal = sampling.prior.kind(sampling.proposal, evidence.mdp.n_features)
+    target = Target(
+        *(evidence, sampling.confidence, Scorer(evidence), sampling.prior, proposal),
+        *(sampling.tilt, extra),
+    )
+    workers = 1 if target.is_stepwise else as_threads(options.threads, sampling.n_chains)
     run = _mixed if sampling.sampler == "mixture" else _walked
     with told(options.progress, learner) as tell:
         found = run(target, sampling, rng, partial(run_all, threads=workers, progress=tell))
@@ -114,12 +117,12 @@ def _walked(
 ) -> _Found:
     """Walks from given starts, while a search looks around; else each from where its search ended,
     in different modes where the searches found several."""
-    lengths, prior, starts = sampling.lengths, target.prior, sampling.starts
-    *pairs, (origin, own) = [each.spawn(2) for each in rng.spawn(lengths.n_chains + 1)]
+    prior, starts = target.prior, sampling.starts
+    *pairs, (origin, own) = [each.spawn(2) for each in rng.spawn(sampling.n_chains + 1)]
     scout = Chain(target, own)
-    sizes = {"n_draws": lengths.n_draws, "burn_in": lengths.burn_in, "thin": lengths.thin}
+    sizes = {"n_draws": sampling.n_draws, "burn_in": sampling.burn_in, "thin": sampling.thin}
     chains = [Chain(target, own, **sizes) for _, own in pairs]
-    walks = [_walk(chain, lengths, sampling.step) for chain in chains]
+    walks = [_walk(chain, sampling) for chain in chains]
     looking = {scout: origin}
     if starts is None:
         looking = {chain: origin for chain, (origin, _) in zip(chains, pairs, strict=True)}
@@ -128,7 +131,7 @@ def _walked(
         chain: StartSearch(evidence, confidence, prior, chain.place, origin, number=number)
         for number, (chain, origin) in enumerate(looking.items())
     }
-    n_search = int(SEARCH * (lengths.burn_in if starts is None else lengths.n_steps // 5))
+    n_search = int(SEARCH * (sampling.burn_in if starts is None else sampling.n_steps // 5))
     begun: list[Floats] = []
 
     def modes() -> Modes:
@@ -149,7 +152,7 @@ def _walked(
             chain.place(begun[-1])
         yield walks
 
-    total = lengths.n_chains * lengths.n_steps
+    total = sampling.n_chains * sampling.n_steps
     run_phases(phases(), total if starts is None else total + n_search)
     rival = -math.inf if starts is None else scout.best
     notes = stuck_notes([chain.best for chain in chains], rival)
@@ -174,24 +177,9 @@ def _place(chains: Sequence[Chain], starts: Floats) -> None:
 
 
 def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
-    run = SamplerRun(target, rng, sampling.lengths.n_chains, sampling.max_likelihoods)
+    run = SamplerRun(target, rng, sampling.n_chains, sampling.max_likelihoods)
     run_phases(run.phases(), sampling.max_likelihoods, say=run.in_short)
     return _Found(run.chains, run.settings(), modes=run.shares())
-
-
-def _target(evidence: Evidence, sampling: Sampling, extra: Extra | None) -> Target:
-    """The posterior to sample, in compiled kernels where there are steps enough."""
-    scorer = Scorer(evidence)
-    return Target(
-        evidence,
-        sampling.confidence,
-        scorer,
-        sampling.prior,
-        sampling.prior.kind(sampling.proposal, evidence.mdp.n_features),
-        sampling.tilt,
-        extra,
-        is_worth_compiling(scorer, sampling.n_likelihoods),
-    )
 
 
 def _belief(found: _Found, target: Target, learner: str, settings: dict[str, Any]) -> Belief:
@@ -217,10 +205,11 @@ def _belief(found: _Found, target: Target, learner: str, settings: dict[str, Any
     )
 
 
-def _walk(chain: Chain, lengths: Lengths, step: float | None) -> Iterator[int]:
+def _walk(chain: Chain, sampling: Sampling) -> Iterator[int]:
     """A chain from its start to its end, block by block; yields the steps of each."""
-    chain.step_size = STEP_SIZE if step is None else step
-    for until, adapting in ((lengths.burn_in, step is None), (lengths.n_steps, False)):
+    adapts = sampling.step is None
+    chain.step_size = sampling.step or STEP_SIZE
+    for until, adapting in ((sampling.burn_in, adapts), (sampling.n_steps, False)):
         while chain.n_steps < until:
             n = min(chain.block_size, until - chain.n_steps)
             chain.advance(n, adapting=adapting)

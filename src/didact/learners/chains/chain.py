@@ -8,7 +8,6 @@ kernels are called step by step.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,8 +34,6 @@ from didact.learners.chains.kernels import (
 from didact.learners.chains.options import Density, Prior
 from didact.learners.chains.scores import ScoreInputs, Scorer, score_each, shown_in
 from didact.learners.evidence import Evidence
-from didact.numerics import compiled as running
-from didact.numerics.compiled import Kernel
 from didact.numerics.exact import Floats
 from didact.planning.kernels import expected_next
 
@@ -63,7 +60,7 @@ class Target:
     """The posterior that chains sample, and the proposals of walks.
 
     proposal: its number in the kernels. log_prior(weights) and extra(weights, action values) are
-    added to the log density by calls from Python. compiled: whether to run compiled kernels.
+    added to the log density by calls from Python.
     """
 
     evidence: Evidence
@@ -73,7 +70,6 @@ class Target:
     proposal: int
     log_prior: Density | None = None
     extra: Extra | None = None
-    compiled: bool = True
 
     @property
     def k(self) -> int:
@@ -90,14 +86,6 @@ class Target:
         """Whether Python functions must be asked at each step."""
         return self.log_prior is not None or self.extra is not None
 
-    def function(self, kernel: Kernel) -> Any:
-        """The kernel as it is to be called."""
-        return kernel.compiled if self.compiled else kernel
-
-    def function_for(self, kernel: Kernel, *arguments: Any) -> Any:
-        """The kernel as it is to be called many times, with arguments of the types of these."""
-        return kernel.compiled_for(*arguments) if self.compiled else kernel
-
     def problem(self) -> ScoreInputs:
         """What scores are computed from, with a workspace of its own."""
         given = shown_in(self.evidence, self.confidence)
@@ -106,7 +94,7 @@ class Target:
     @cached_property
     def score_each(self) -> Any:
         """What scores weights (n, k) on a problem; looked up once, which takes milliseconds."""
-        return self.function_for(score_each, *self.problem(), np.zeros((1, self.k)), np.zeros(1))
+        return score_each.compiled_for(*self.problem(), np.zeros((1, self.k)), np.zeros(1))
 
     def added_terms(self, problem: ScoreInputs, weights: Floats) -> float:
         """What log_prior and extra say of weights (k,) that were just scored.
@@ -126,11 +114,6 @@ class Target:
         rewards: Floats = work.rewards
         found = rewards + mdp.discount * expected_next(mdp, work.plan.values)
         return found.reshape(mdp.n_states, mdp.n_actions)
-
-
-def is_worth_compiling(scorer: Scorer, n_steps: int) -> bool:
-    """Whether so many steps take longer in plain Python than the compiler takes to load."""
-    return n_steps * scorer.cost >= running.WORTH_COMPILING or "numba" in sys.modules
 
 
 class Particles:
@@ -252,7 +235,7 @@ class Particles:
         if self.target.is_stepwise:
             self._advance_stepwise(*given)
         else:
-            self.target.function(kernels.run_steps)(*given)
+            kernels.run_steps.compiled(*given)
         self.n_scored += len(randomness.levels)
         if self.problem.work.failures[0]:
             raise NotConverged(
@@ -265,8 +248,8 @@ class Particles:
     ) -> None:
         n_steps = len(randomness.levels) // len(points.scores)
         moved = (proposal, randomness, points)
-        trial = self.target.function_for(kernels.try_step, 0, 0, problem, *moved)
-        finish = self.target.function_for(kernels.end_step, 0, 0, 0, *moved)
+        trial = kernels.try_step.compiled_for(0, 0, problem, *moved)
+        finish = kernels.end_step.compiled_for(0, 0, 0, *moved)
         numbers = points.numbers
         for i in range(len(randomness.levels)):
             inside = trial(i // n_steps, i, problem, *moved)

@@ -6,13 +6,13 @@ with those of the first m demonstrations of SCOT's lesson for R, m being the siz
 angular similarity to the half-spaces of R's BEC. It is a number from 0 to 1, 0 when D is as telling
 as the lesson. Both are read in one way, pair by pair in order of states and actions, since the
 greedy matching depends on that order. It depends on R only through its optimal actions, so it is
-kept for each set of optimal actions met. Of many sets D for one R, as normalisers need them, it is
-kept for each set of half-spaces that they state (`RewardGap`).
+kept for each set of optimal actions met. Of many sets D for one R (`RewardGap`), as normalisers
+need them, it is kept for each set of half-spaces that they state.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, get_args
 
@@ -24,7 +24,7 @@ from didact.bec.directions import TOLERANCE, label_units
 from didact.bec.facets import find_facets
 from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.nnls import needed_rows
-from didact.bec.similarity import Matching, angles, angular_similarity, similarity_sum
+from didact.bec.similarity import Matching, angles, similarity_sum
 from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.learners.evidence import Evidence, as_evidence
@@ -89,53 +89,31 @@ class InformationGap:
             self._known[key] = self._compute(weights, plan)
         return self._known[key]
 
-    def normals(self, weights: Any, plan: Plan | None = None) -> tuple[Floats, Floats, Floats]:
-        """Half-space normals under weights: of the demonstrations, of SCOT's lesson, of the BEC.
+    def of_reward(self, weights: Any, plan: Plan | None = None) -> RewardGap:
+        """The gap under one reward as a function of other demonstrations, as many as these.
 
         plan: the solution for the weights, where it is at hand.
         """
-        bec, reference, counts = self._reference(weights, plan)
-        shown, lesson = (
-            _irredundant(_stated_normals(counts, *pairs), bec.task.weights)
-            for pairs in (self._shown_pairs(), self._lesson_pairs(bec))
-        )
-        return shown, lesson, reference
-
-    def of_reward(self, weights: Any) -> RewardGap:
-        """The gap under one reward as a function of other demonstrations, as many as these."""
-        bec, reference, counts = self._reference(weights, None)
-        told = RewardGap(counts, reference, bec.task.weights, self.matching, 0.0)
-        states, actions = self._lesson_pairs(bec)
-        lesson = (states * self.evidence.mdp.n_actions + actions)[None]
-        return replace(told, could=float(told.similarities(lesson)[0]))
-
-    def _reference(
-        self, weights: Any, plan: Plan | None
-    ) -> tuple[EquivalenceClass, Floats, SuccessorFeatures]:
-        """The BEC of a reward, the normals of its facets and equalities, and mu of its policy."""
         mdp = self.evidence.mdp
         task = Task(mdp, weights)
         found = solve(mdp, task.true_weights, arithmetic="float") if plan is None else plan
         bec = equivalence_class(task, scope=self.scope, arithmetic="float", plan=found)
         whole = [facet[0] for facet in bec.cone.facets] + list(bec.cone.equalities)
         counts = float_successor_features(mdp, found.policy)
-        return bec, bec.rows.normals[sorted(whole)], counts
+        reference, lesson = bec.rows.normals[sorted(whole)], self._lesson_pairs(bec)
+        return RewardGap(counts, reference, task.weights, self.matching, lesson)
 
     def _compute(self, weights: Any, plan: Plan | None = None) -> float:
-        shown, lesson, reference = self.normals(weights, plan)
-        told, could = (
-            angular_similarity(normals, reference, matching=self.matching)
-            for normals in (shown, lesson)
-        )
-        return abs(told - could)
+        return float(self.of_reward(weights, plan).of_sets(self.shown_pairs[None])[0])
 
-    def _shown_pairs(self) -> tuple[Indices, Indices]:
-        """The states and actions shown, ascending."""
+    @cached_property
+    def shown_pairs(self) -> Indices:
+        """The pairs s*A + a that were shown, ascending."""
         place, actions = np.nonzero(self.evidence.counts)
-        return self.evidence.states[place], actions
+        return np.asarray(self.evidence.states[place] * self.evidence.mdp.n_actions + actions)
 
-    def _lesson_pairs(self, bec: EquivalenceClass) -> tuple[Indices, Indices]:
-        """What the first m demonstrations of SCOT's lesson show, m as many as were shown."""
+    def _lesson_pairs(self, bec: EquivalenceClass) -> Indices:
+        """The pairs of the first m demonstrations of SCOT's lesson, m as many as were shown."""
         mdp = bec.task.mdp
         assert self.horizon is not None
         candidates = candidate_demonstrations(
@@ -149,23 +127,24 @@ class InformationGap:
         n_shown = len(self.evidence.demonstrations)
         problem = Problem(cover_elements(bec), candidates, [1] * len(candidates), n_shown)
         pairs = np.unique(candidates.pairs[list(greedy_picks(problem, problem.budget))])
-        states, actions = np.divmod(pairs[pairs >= 0], mdp.n_actions)
-        return states, actions
+        return pairs[pairs >= 0]
 
 
 @dataclass(frozen=True, eq=False)
 class RewardGap:
-    """infoGap under one reward of any sets of pairs; could: what SCOT's lesson of their size says.
+    """infoGap under one reward of any sets of pairs.
 
-    Rows are labelled once for the whole model, and similarities kept by the labels that a set
-    states: thousands of drawn demonstrations then need few matchings.
+    counts: successor features of the reward's policy. reference: the normals of its BEC. lesson:
+    the pairs of SCOT's lesson of their size. Rows are labelled once for the whole model, and
+    similarities kept by the labels that a set states: thousands of drawn demonstrations then need
+    few matchings.
     """
 
     counts: SuccessorFeatures
     reference: Floats
     weights: Floats
     matching: Matching
-    could: float
+    lesson: Indices
     _known: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -191,30 +170,34 @@ class RewardGap:
         """How much of the BEC each set of pairs (n, steps) tells, from 0 to 1; -1 is no pair."""
         if not len(self.reference):
             return np.ones(len(sets))
-        labels, units = self._rows
-        shown = np.zeros((len(sets), len(labels) + 1), dtype=bool)
-        np.put_along_axis(shown, sets, True, axis=1)  # -1 is the last column, which is left out
         found = np.empty(len(sets))
-        for place, row in enumerate(shown[:, :-1]):
-            stated = labels[row].ravel()
-            chosen, first = np.unique(stated[stated >= 0], return_index=True)
-            chosen = chosen[first.argsort()]
-            key = chosen.tobytes()
+        for place, stated in enumerate(map(self._stated, sets)):
+            key = stated.tobytes()
             if key not in self._known:
-                self._known[key] = self._similarity_of(chosen, units)
+                kept = stated[_kept_rows(self._rows[1][stated], self.weights)]
+                total = similarity_sum(self._similarity[kept], matching=self.matching)
+                self._known[key] = total / len(self.reference)
             found[place] = self._known[key]
         return found
 
-    def _similarity_of(self, chosen: Indices, units: Floats) -> float:
-        if not len(chosen):
-            return 0.0
-        kept = _kept_rows(units[chosen], self.weights)
-        total = similarity_sum(self._similarity[chosen[kept]], matching=self.matching)
-        return total / len(self.reference)
+    def normals(self, pairs: Indices) -> Floats:
+        """The unit normals that a set of pairs states, without those that follow from others."""
+        units = self._rows[1][self._stated(pairs)]
+        return np.asarray(units[_kept_rows(units, self.weights)])
 
     def of_sets(self, sets: Indices) -> Floats:
         """infoGap of each set of pairs."""
-        return np.abs(self.similarities(sets) - self.could)
+        return np.abs(self.similarities(sets) - self._could)
+
+    @cached_property
+    def _could(self) -> float:
+        return float(self.similarities(self.lesson[None])[0])
+
+    def _stated(self, pairs: Indices) -> Indices:
+        """The distinct labels that a set of pairs states, in the order of states and actions."""
+        labels = self._rows[0][np.unique(pairs[pairs >= 0])].ravel()
+        chosen, first = np.unique(labels[labels >= 0], return_index=True)
+        return np.asarray(chosen[first.argsort()])
 
 
 def information_gap(
@@ -244,22 +227,6 @@ def information_gap(
             raise InvalidParameter("an MDP has no weights; give those of the hypothesis")
         weights = task.true_weights
     return InformationGap(as_evidence(task, demonstrations), horizon, matching, scope).of(weights)
-
-
-def _stated_normals(counts: SuccessorFeatures, states: Indices, actions: Indices) -> Floats:
-    """mu(s, a) - mu(s, b) of pairs in their order, optimal or not; distinct unit rows."""
-    rows = counts.pairs[states, actions][:, None, :] - counts.pairs[states]
-    rows = rows.reshape(-1, counts.pairs.shape[2])
-    lengths = np.linalg.norm(rows, axis=1)
-    doubt = 8 * counts.error_bound * np.sqrt(rows.shape[1])
-    firm = lengths > max(doubt, TIE * float(lengths.max(initial=0.0)))
-    units: Floats = rows[firm] / lengths[firm, None]
-    return np.asarray(units[label_units(units)[1]])
-
-
-def _irredundant(normals: Floats, weights: Floats) -> Floats:
-    """Normals without those that follow from others, in their order."""
-    return np.asarray(normals[_kept_rows(normals, weights)])
 
 
 def _kept_rows(normals: Floats, weights: Floats) -> Indices:

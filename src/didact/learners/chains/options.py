@@ -213,34 +213,23 @@ class ChainOptions:
     progress: Any = None
 
 
-@dataclass(frozen=True)
-class Lengths:
-    """How many chains, how many steps of each, how many of those are dropped and kept."""
-
-    n_steps: int
-    n_chains: int
-    burn_in: int
-    thin: int
-
-    @property
-    def n_draws(self) -> int:
-        """Draws kept of each chain."""
-        return (self.n_steps - self.burn_in) // self.thin
-
-
 @dataclass(frozen=True, eq=False)
 class Sampling:
     """Options of chains that fit a model and each other.
 
-    sampler: 'mixture' or 'walk'. max_likelihoods: of a mixture. step: the step size, None where
-    it is adapted. tilt: the log density that a named prior is tilted by. starts: (n_chains, k) on
-    the prior's support, None where chains look for theirs.
+    sampler: 'mixture' or 'walk'. max_likelihoods: of a mixture. n_steps, burn_in, thin: how many
+    steps of a walk, how many of those are dropped, and of the others every which is kept. step: the
+    step size, None where it is adapted. tilt: the log density that a named prior is tilted by.
+    starts: (n_chains, k) on the prior's support, None where chains look for theirs.
     """
 
     confidence: float
     sampler: str
     max_likelihoods: int
-    lengths: Lengths
+    n_chains: int
+    n_steps: int
+    burn_in: int
+    thin: int
     step: float | None
     prior: Prior
     tilt: Density | None
@@ -253,7 +242,7 @@ class Sampling:
         confidence = as_confidence(options.confidence)
         sampler = as_sampler(options)
         max_likelihoods = whole_number(options.max_likelihoods, "max_likelihoods", MIN_LIKELIHOODS)
-        lengths = as_lengths(options, k)
+        n_chains = whole_number(options.n_chains, "n_chains", 1)
         step = None if options.step_size is None else as_step_size(options.step_size)
         prior, tilt = as_prior(options.prior, options.log_prior)
         proposal = as_proposal(prior, options.proposal)
@@ -264,16 +253,17 @@ class Sampling:
             )
         starts = None
         if options.start is not None:
-            starts = prior.placed(as_starts(options.start, lengths.n_chains, k))
+            starts = prior.placed(as_starts(options.start, n_chains, k))
+        lengths = as_lengths(options, n_chains, k)
         return cls(
-            confidence, sampler, max_likelihoods, lengths, step, prior, tilt, proposal, starts
+            *(confidence, sampler, max_likelihoods, n_chains, *lengths),
+            *(step, prior, tilt, proposal, starts),
         )
 
     @property
-    def n_likelihoods(self) -> int:
-        """How many likelihoods there will be, about."""
-        walked = self.lengths.n_steps * self.lengths.n_chains
-        return walked if self.sampler == "walk" else self.max_likelihoods
+    def n_draws(self) -> int:
+        """Draws kept of each walk."""
+        return (self.n_steps - self.burn_in) // self.thin
 
     def settings(self) -> dict[str, Any]:
         """What a belief tells of them."""
@@ -282,15 +272,15 @@ class Sampling:
             return {
                 "sampler": "mixture",
                 "max_likelihoods": self.max_likelihoods,
-                "n_chains": self.lengths.n_chains,
+                "n_chains": self.n_chains,
                 "prior": self.prior.name,
                 "log_prior": tilted,
             }
         return {
-            "n_steps": self.lengths.n_steps,
-            "burn_in": self.lengths.burn_in,
-            "thin": self.lengths.thin,
-            "n_chains": self.lengths.n_chains,
+            "n_steps": self.n_steps,
+            "burn_in": self.burn_in,
+            "thin": self.thin,
+            "n_chains": self.n_chains,
             "prior": self.prior.name,
             "proposal": self.proposal,
             "log_prior": tilted,
@@ -314,34 +304,26 @@ def as_sampler(options: ChainOptions) -> str:
     return options.sampler
 
 
-def as_lengths(options: ChainOptions, k: int) -> Lengths:
-    """Steps, chains, burn-in and thinning that leave at least one draw, and not too many."""
-    steps = (
-        DEFAULT_STEPS if options.n_steps is None else whole_number(options.n_steps, "n_steps", 1)
-    )
-    burn_in = options.burn_in
-    lengths = Lengths(
-        steps,
-        whole_number(options.n_chains, "n_chains", 1),
-        steps // 5 if burn_in is None else whole_number(burn_in, "burn_in", 0),
-        whole_number(options.thin, "thin", 1),
-    )
-    if lengths.burn_in >= lengths.n_steps:
+def as_lengths(options: ChainOptions, n_chains: int, k: int) -> tuple[int, int, int]:
+    """Steps, burn-in and thinning that leave at least one draw, and not too many."""
+    given = DEFAULT_STEPS if options.n_steps is None else options.n_steps
+    n_steps = whole_number(given, "n_steps", 1)
+    given = n_steps // 5 if options.burn_in is None else options.burn_in
+    burn_in, thin = whole_number(given, "burn_in", 0), whole_number(options.thin, "thin", 1)
+    if burn_in >= n_steps:
+        raise InvalidParameter(f"burn_in must be less than n_steps, {n_steps}; it is {burn_in}")
+    n_draws = (n_steps - burn_in) // thin
+    if n_draws < 1:
         raise InvalidParameter(
-            f"burn_in must be less than n_steps, {lengths.n_steps}; it is {lengths.burn_in}"
+            f"thin must be at most the {n_steps - burn_in} steps after burn-in; it is {thin}"
         )
-    if lengths.n_draws < 1:
-        raise InvalidParameter(
-            f"thin must be at most the {lengths.n_steps - lengths.burn_in} steps after burn-in; "
-            f"it is {lengths.thin}"
-        )
-    size = 8 * lengths.n_chains * lengths.n_draws * (k + 1)
+    size = 8 * n_chains * n_draws * (k + 1)
     if size > MAX_BYTES:
         raise InvalidParameter(
             f"the draws would take {size / 1e9:.3g} GB, more than {MAX_BYTES / 1e9:.3g}; "
             "use a larger thin"
         )
-    return lengths
+    return n_steps, burn_in, thin
 
 
 def as_step_size(given: Any) -> float:

@@ -115,13 +115,13 @@ def greedy_range(gap: InformationGap, weights: Any) -> list[float]:
 
     The half-spaces of the demonstration and those of SCOT's lesson are ordered independently.
     """
-    shown, lesson, reference = gap.normals(weights)
+    own = gap.of_reward(weights)
     told, could = (
         {
-            angular_similarity(np.array(order), reference, matching="greedy")
-            for order in permutations(normals)
+            angular_similarity(np.array(order), own.reference, matching="greedy")
+            for order in permutations(own.normals(pairs))
         }
-        for normals in (shown, lesson)
+        for pairs in (gap.shown_pairs, own.lesson)
     )
     found = [abs(one - other) for one in told for other in could]
     return [min(found), max(found)]
