@@ -54,3 +54,27 @@ def test_a_wrong_step_is_told(didact, family, tmp_path):
     done = didact("check", family, shown)
     assert done.code == 3
     assert " in state 0 is not optimal, action " in done.out
+
+
+def test_who_demonstrates_a_family_and_what_it_cannot_show(didact, family, tmp_path):
+    lesson, shown = tmp_path / "lesson.json", tmp_path / "shown.json"
+    didact("teach", family, "--lies", "1", "--horizon", "1", "--out", lesson)
+    shown.write_text(json.dumps(json.loads(lesson.read_text("utf-8"))["demonstrations"]))
+    for given in (lesson, shown):
+        attacked = json.loads(didact("attack", family, given, "--json").out)
+        assert attacked["survives"] == 1
+        selected = json.loads(
+            didact("select", given, "--task", family, "--lies", "1", "--json").out
+        )
+        assert (selected["survives"], selected["teaches"]) == (1, True)
+        judged = didact("informativeness", family, given, "--json")
+        assert json.loads(judged.out)["n_rewards"] == 1
+        learned = didact("learn", family, given, "--lies", "1", "--n-steps", "200", "--json")
+        assert len(json.loads(learned.out)["settings"]["forged"]) == len(
+            json.loads(shown.read_text("utf-8"))
+        )
+    told = json.loads(didact("identify", family, "--change", "1/end=0:3", "--json").out)
+    assert {"invisible", "tried", "confirmed"} <= set(told)
+    gone = didact("attack", family, tmp_path / "missing.json")
+    assert gone.code == 2
+    assert gone.err.count("\n") == 1

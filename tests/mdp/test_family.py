@@ -4,10 +4,13 @@ import copy
 import pickle
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import didact
 from didact.errors import InvalidInput
+from didact.mdp import Demonstration
+from didact.mdp.family import disjoint_union, sink_of
 
 
 def task(weights=(1, "1/3"), n_states=2, discount="0.9", name="task"):
@@ -65,3 +68,63 @@ def test_a_wrong_family_is_refused_in_one_line(given, names, words):
 def test_there_is_no_such_member(member):
     with pytest.raises(InvalidInput, match="number from 0 to 1"):
         didact.Family([task(), task()]).number(member)
+
+
+def values_of(mdp, policy, weights):
+    """The values of a policy (S, A) by a dense solve, a terminal state paying once."""
+    n, m = mdp.n_states, mdp.n_actions
+    moves = np.zeros((n * m, n))
+    for row in range(n * m):
+        for entry in range(mdp.transitions.offsets[row], mdp.transitions.offsets[row + 1]):
+            probability = mdp.transitions.probabilities.floats[entry]
+            moves[row, mdp.transitions.successors[entry]] += probability
+    paid = mdp.features.floats @ weights
+    paid = np.repeat(paid[:, None], m, axis=1) if paid.ndim == 1 else paid
+    taken = np.where(mdp.terminal[:, None], 1 / m, policy)
+    chain = np.einsum("sa,sat->st", policy, moves.reshape(n, m, n))
+    chain[mdp.terminal] = 0
+    return np.linalg.solve(np.eye(n) - mdp.discount * chain, (taken * paid).sum(axis=1))
+
+
+@pytest.mark.parametrize("discounts", [("0.9", "0.9"), ("0.9", "1/2"), ("0.3", "0.9")])
+def test_values_in_the_disjoint_union_are_those_of_the_members(discounts):
+    ended = didact.gridworld(["abt"], {"a": 1, "b": -2, "t": 3}, terminal="t", discount="0.9")
+    other = didact.make("garnet", n_states=4, n_actions=4, n_features=3, seed=1).mdp
+    by_action = np.repeat(other.features.floats[:, None], 4, axis=1)
+    by_action[:, 1, 0] += 2
+    ended, other = (
+        didact.Task(
+            didact.MDP(mdp.transitions, phi, discount, start=mdp.start, terminal=mdp.terminal),
+            ended.true_weights,
+            name=name,
+        )
+        for mdp, phi, discount, name in (
+            (ended.mdp, ended.mdp.features, discounts[0], "ended"),
+            (other, by_action, discounts[1], "other"),
+        )
+    )
+    family = didact.Family([ended, other])
+    union = disjoint_union(family)
+    rng, weights = np.random.default_rng(0), rng_weights()
+    policies = [rng.dirichlet(np.ones(4), size=task.mdp.n_states) for task in family]
+    whole = np.ones((union.task.mdp.n_states, 4)) / 4
+    whole[: union.first[-1]] = np.concatenate(policies)
+    found = values_of(union.task.mdp, whole, weights)
+    expected = [values_of(t.mdp, p, weights) for t, p in zip(family, policies, strict=True)]
+    assert found[: union.first[-1]] == pytest.approx(np.concatenate(expected))
+    assert (sink_of(union.task.mdp) is None) == (discounts[0] == discounts[1])
+    shown = Demonstration([(2, 3), (0, 1)], member=1)
+    assert union.parted(union.joined(shown)) == shown
+    assert union.task.mdp.state_name(3) == "other: state 0"
+
+
+def rng_weights():
+    return np.random.default_rng(1).normal(size=3)
+
+
+def test_members_of_other_actions_make_no_union():
+    three = didact.make("garnet", n_states=4, n_actions=3, n_features=2, seed=1)
+    given = task()
+    family = didact.Family([given, didact.Task(three.mdp, given.true_weights, name="three")])
+    with pytest.raises(InvalidInput, match="as many actions as the first, 2"):
+        disjoint_union(family)

@@ -239,3 +239,24 @@ def test_bad_input_is_one_line() -> None:
         with pytest.raises(DidactError) as raised:
             identify(task, changes, goal=goal)
         assert "\n" not in str(raised.value)
+
+
+def test_in_a_family_stays_invisible_what_no_member_shows() -> None:
+    first = didact.make("random-grid", size=3, n_features=3, seed=0)
+    ended = didact.gridworld(["abc", "aba", "cbt"][:2], dict(zip("abc", (1, 2, -1), strict=True)))
+    ended = Task(ended.mdp, first.true_weights, name="rows")
+    family = didact.Family([first, ended])
+    alone = [identify(task, ["discount=1/2"]).invisible for task in family]
+    found = identify(family, ["wall=4", "rows/end=1:2", "1/discount=1/2"])
+    assert all(each == ((1, 1, 1),) for each in (*alone, found.invisible))
+    assert [change.name for change in found.changes or ()] == ["rows/end=1"]
+    assert (found.cost, found.is_cheapest, found.confirmed) == (2, True, True)
+    assert [change.n_revealed for change in found.tried] == [0, 1, 0]
+    proposed = identify(family)
+    assert proposed.confirmed
+    assert proposed.left == ()
+    for text, words in (("2/wall=1", "member of"), ("other/wall=1", "member of")):
+        with pytest.raises(DidactError, match=words):
+            identify(family, [text])
+    with pytest.raises(DidactError, match="only changes of a family name a member"):
+        identify(first, ["0/wall=1"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.mdp import MDP, Comparison, Demonstration, Task, load_recording
+from didact.mdp import MDP, Comparison, Demonstration, Family, Task, load_recording
 from didact.planning import reachable_states, rollout, solve
 from didact.teaching import check, teach
 from didact.teaching.feedback.halfspaces import right_segments
@@ -450,3 +450,35 @@ def test_lies_are_refused_where_they_mean_nothing():
         select(task, shown, lies=1, arithmetic="float")
     with pytest.raises(Unsupported, match="other feedback"):
         select(task, [Comparison(2, 1, 0)], lies=1)
+
+
+def test_recorded_episodes_of_a_family_are_chosen_among_all_members():
+    one = make("random-grid", size=4, n_features=3, seed=0)
+    two = Task(make("random-grid", size=4, n_features=3, seed=1).mdp, one.true_weights, name="two")
+    family = Family([one, two])
+    bec = equivalence_class(family, arithmetic="exact")
+    rng, shown = np.random.default_rng(0), []
+    for episode in range(16):
+        optimal = bec.members[episode % 2].plan.optimal
+        walk = rollout(
+            family[episode % 2].mdp, optimal / optimal.sum(1, keepdims=True), horizon=3, seed=rng
+        )
+        shown.append(Demonstration(walk.pairs, episode % 2))
+    worst = next(a for a in range(4) if not bec.members[1].plan.optimal[shown[1][0][0], a])
+    shown.append(Demonstration([(shown[1][0][0], worst)], 1))
+    found = select(family, shown, method="exact", bec=bec)
+    assert found.verdict.wrong == ()
+    assert [c.episode for c in found.contradicting] == [16]
+    assert found.wrong[0].member == 1
+    assert {d.member for d in found.demonstrations} <= {0, 1}
+    told = check(family, shown[:16], bec=bec)
+    assert found.teaches == told.teaches
+    if found.teaches:
+        assert found.cost == min(
+            size
+            for size in range(1, 5)
+            for part in itertools.combinations(shown[:16], size)
+            if check(family, list(part), bec=bec).teaches
+        )
+    kept = select(family, [*shown[:16]] * 3, lies=1, bec=bec)
+    assert kept.survives == (1 if found.teaches else 0)

@@ -45,10 +45,10 @@ from didact.mdp import (
     Family,
     Task,
     as_task,
-    family_demonstrations,
     given_demonstrations,
 )
 from didact.mdp.naming import state_words
+from didact.mdp.recordings.formats import given_of_family
 from didact.mdp.showing import draw, in_notebook
 from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning import (
@@ -185,7 +185,7 @@ class EquivalenceClass:
             the path of a file; for a family each with its member, as [member, pairs].
         """
         if isinstance(self.source, Family):
-            return family_demonstrations(given, self.source)
+            return given_of_family(given, self.source)
         return given_demonstrations(given, self.source)
 
     def statement_of(self, row: int) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from didact.cli import options, printing
 
 @click.command("attack")
 @options.world_and_demonstrations(seed_of="a random world")
+@options.members
 @click.option("--loss", metavar="LOSS|PERCENT", help="A learner is to lose so much, as 0.5 or 10%.")
 @click.option("--flip", is_flag=True, help="Flip them, against a learner that trusts the majority.")
 @click.option(
@@ -20,6 +21,7 @@ def command(
     demonstrations: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     as_json: bool,
     **given: object,
 ) -> int:
@@ -29,9 +31,9 @@ def command(
     is an upper bound.
     """
     from didact.teaching import attack
-    from didact.worlds.opening import open_task
+    from didact.worlds.opening import open_task_or_family
 
-    task = open_task(world, options.world_settings(world, settings, seed))
+    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     with printing.waiting(f"attacking {demonstrations}"):
         found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
     printing.print_found(found, as_json=as_json)

@@ -12,12 +12,14 @@ from didact.errors import InvalidParameter
 @click.argument("world")
 @options.parameters
 @options.seed("a random world")
+@options.members
 @click.option(
     "--change",
     "changes",
     multiple=True,
     metavar="KIND=VALUE[:PRICE]",
-    help="discount=, wall=, end=, start= or slip= that is offered; may be given again.",
+    help="discount=, wall=, end=, start= or slip= that is offered, of a family as 2/wall=12; may "
+    "be given again.",
 )
 @click.option("--goal", metavar="I,J", help="Two features that are to be told apart, as 3,5.")
 @options.horizon
@@ -27,6 +29,7 @@ def command(
     world: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     changes: tuple[str, ...],
     goal: str | None,
     as_json: bool,
@@ -38,9 +41,9 @@ def command(
     code 0: nothing is invisible, or the changes are confirmed; 3: nothing tried reveals it.
     """
     from didact.teaching import identify
-    from didact.worlds.opening import open_task
+    from didact.worlds.opening import open_task_or_family
 
-    task = open_task(world, options.world_settings(world, settings, seed))
+    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     wanted = options.read_numbers(goal, "--goal")
     if wanted is not None and len(wanted) != 2:
         raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")

@@ -9,6 +9,7 @@ from didact.cli import options, printing
 
 @click.command("informativeness")
 @options.world_and_demonstrations(seed_of="a random world and the draws")
+@options.members
 @options.choice(
     "--rewards", ("true", "unknown"), "Judge by the world's own weights, or as if unknown."
 )
@@ -30,6 +31,7 @@ def command(
     demonstrations: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     rewards: str,
     as_json: bool,
     **given: object,
@@ -40,13 +42,12 @@ def command(
     demonstration adds, and whether they are what a teacher or a doer would show at all.
     """
     from didact.learners.chains.informativeness import informativeness
-    from didact.mdp.recordings.formats import given_items
-    from didact.worlds.opening import open_task
+    from didact.worlds.opening import open_task_or_family
 
-    task = open_task(world, options.world_settings(world, settings, seed))
+    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     with printing.waiting(f"judging {demonstrations}"):
         found = informativeness(
-            *(task, given_items(demonstrations, task)),
+            *(task, demonstrations),
             rewards=task.weights if rewards == "true" else None,
             seed=0 if seed is None else seed,
             **given,  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
 
 @click.command("learn")
 @options.world_and_demonstrations(seed_of="a random world and the learner")
+@options.members
 @options.text(
     "--learner",
     "birl",
@@ -50,6 +51,7 @@ def command(
     demonstrations: str,
     settings: tuple[str, ...],
     seed: int | None,
+    members: int | None,
     learner: str,
     learner_settings: tuple[str, ...],
     out: str | None,
@@ -62,24 +64,26 @@ def command(
     They are a lesson, or a recording as `didact convert` reads it: JSON, JSON lines, CSV, a Minari
     dataset on this machine, or a folder that imitation reads. JSON and JSON lines may also hold
     comparisons, preferences, corrections, rankings and stops (for birl, ml-irl and max-entropy).
+    Of a family JSON: a lesson, or a list of [member, pairs].
     Prints the likely weights by feature, how far they can be trusted, and how the learned policy
     fares.
     """
     from didact.files.json import require_writable
     from didact.files.kinds import archive_kind
+    from didact.learners.evidence import as_one_model
     from didact.learners.files import BELIEF_FORMAT
     from didact.learners.learn import find_learner
     from didact.mdp.recordings.formats import given_items
     from didact.planning import evaluate
-    from didact.worlds.opening import open_task
+    from didact.worlds.opening import open_task_or_family
 
     choices = {name: value for name, value in given.items() if value is not None}
     choices |= _learner_options(learner_settings, choices)
-    parameters = options.world_settings(world, settings, seed)
+    parameters = options.world_settings(world, settings, seed, members)
     with _told(f"learning from {demonstrations}") as progress:
         find_learner(learner, choices)
-        task = open_task(world, parameters)
-        shown = given_items(demonstrations, task)
+        task, given_ones = as_one_model(open_task_or_family(world, parameters), demonstrations)
+        shown = given_items(given_ones, task)
         if out is not None:  # tried before the learner runs
             require_writable(out, archive_kind(BELIEF_FORMAT), [world, demonstrations])
         belief = _learned(task, shown, learner, progress, {**choices, "seed": seed or 0})

@@ -18,7 +18,7 @@ from didact.cli.convert import (
 from didact.errors import Unsupported
 
 if TYPE_CHECKING:
-    from didact.mdp import Task
+    from didact.mdp import Family, Task
     from didact.teaching import Selection
 
 OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
@@ -110,15 +110,23 @@ def _selected(
     target: str | None,
     replace: bool,
     **settings: Any,
-) -> tuple[Task, Selection, tuple[int, ...], dict[str, Any] | None]:
+) -> tuple[Task | Family, Selection, tuple[int, ...] | None, dict[str, Any] | None]:
     """A task, which episodes or items of a file teach it, their numbers there, what was written.
 
     settings: those of `didact.select`.
     """
+    from didact.mdp import Family
     from didact.mdp.recordings.formats import has_feedback, task_in
     from didact.teaching.select import select
-    from didact.worlds.opening import open_task
+    from didact.worlds.opening import open_task, open_task_or_family
 
+    # Only these may be families; other worlds are opened once, with the recording.
+    if world is not None and ("members" in parameters or world.endswith(".json")):
+        family = open_task_or_family(world, parameters)
+        if isinstance(family, Family):
+            if target is not None:
+                raise Unsupported("recordings hold no members of a family; leave --out")
+            return family, select(family, source, **settings), None, None
     if has_feedback(source):
         if target is not None:
             raise Unsupported(

@@ -34,11 +34,12 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import shown
-from didact.mdp import MDP, Comparison, Demonstration, Stop, Task, as_mdp
+from didact.mdp import MDP, Comparison, Demonstration, Family, Stop, Task, as_mdp
+from didact.mdp.family import disjoint_union
 from didact.mdp.items import Feedback, has_ended, ways_of
 from didact.mdp.model import as_weights
 from didact.mdp.naming import pair_words
-from didact.mdp.recordings.formats import given_items
+from didact.mdp.recordings.formats import given_items, given_of_family
 from didact.numerics.exact import Floats
 from didact.planning import Plan, solve
 from didact.planning.kernels import UNIT, iterate, model_of, new_plan, reward_table, roundings
@@ -150,12 +151,22 @@ class Evidence:
         return states, counts
 
 
-def as_evidence(where: MDP | Task, given: Any) -> Evidence:
-    """The evidence in what was shown and said of this model.
+def as_one_model(where: Any, given: Any) -> tuple[Any, Any]:
+    """The model and what was shown of it; of a family its disjoint union, and that shown there."""
+    if not isinstance(where, Family):
+        return where, given
+    union = disjoint_union(where)
+    return union.task, [union.joined(each) for each in given_of_family(given, where)]
 
-    given: demonstrations, as (state, action) pairs in any grouping, and other feedback.
+
+def as_evidence(where: MDP | Task | Family, given: Any) -> Evidence:
+    """The evidence in what was shown and said of this model; of a family in its disjoint union.
+
+    given: demonstrations, as (state, action) pairs in any grouping, and other feedback; of a family
+    demonstrations that say their member.
     """
-    items, mdp = given_items(given, where), as_mdp(where)
+    one, given = as_one_model(where, given)
+    items, mdp = given_items(given, one), as_mdp(one)
     checked = tuple(item for item in items if isinstance(item, Demonstration))
     said = [item for item in items if not isinstance(item, Demonstration)]
     pairs = [pair for demonstration in checked for pair in demonstration]

@@ -16,8 +16,8 @@ from didact.errors import InvalidInput, InvalidParameter, NotMixed, Unsupported
 from didact.inputs import is_whole, plain
 from didact.learners.belief import Belief, point_belief
 from didact.learners.clips import ClipBelief, learn_from_clips
-from didact.learners.evidence import Evidence, as_evidence
-from didact.mdp import MDP, Task
+from didact.learners.evidence import Evidence, as_evidence, as_one_model
+from didact.mdp import MDP, Family, Task
 from didact.mdp.model import as_weights
 from didact.random import Seed, as_generator
 from didact.registry import Registry
@@ -61,7 +61,7 @@ def learners() -> Mapping[str, Learner]:
 
 
 @overload
-def learn(mdp: MDP | Task, demonstrations: Any, **settings: Any) -> Belief: ...
+def learn(mdp: MDP | Task | Family, demonstrations: Any, **settings: Any) -> Belief: ...
 
 
 @overload
@@ -69,7 +69,7 @@ def learn(mdp: Observed, demonstrations: Any, **settings: Any) -> ClipBelief: ..
 
 
 def learn(
-    mdp: MDP | Task | Observed,
+    mdp: MDP | Task | Family | Observed,
     demonstrations: Any,
     *,
     learner: str = "birl",
@@ -79,9 +79,10 @@ def learn(
 ) -> Belief | ClipBelief:
     """What a learner believes about the reward after demonstrations and answers in this MDP.
 
-    mdp: the model, or a task, whose reward the learner never sees; or a policy seen in a simulator,
-        from `observe`: then demonstrations are its lesson, learners are 'birl' (whose confidence
-        is 30 over the tolerance by default) and 'max-margin', and a ClipBelief is returned.
+    mdp: the model, or a task, whose reward the learner never sees; or a family, whose members stand
+        side by side in the belief's model; or a policy seen in a simulator, from `observe`: then
+        demonstrations are its lesson, learners are 'birl' (whose confidence is 30 over the
+        tolerance by default) and 'max-margin', and a ClipBelief is returned.
     demonstrations: a lesson, a selection, a recording, the path of a file, or lists of (state,
         action) or (observation, action) pairs; repeated pairs count each time, and there may be
         none. For birl, ml-irl and max-entropy also comparisons, preferences, corrections, rankings
@@ -156,7 +157,8 @@ def learn(
         return learn_from_clips(mdp, demonstrations, learner=learner, seed=seed, **options)
     learner = _learners.name_of(learner)
     method = find_learner(learner, options)
-    evidence = as_evidence(mdp, demonstrations)
+    one, demonstrations = as_one_model(mdp, demonstrations)
+    evidence = as_evidence(one, demonstrations)
     if preset is not None:
         from didact.learners.chains.options import preset_options
 
@@ -171,8 +173,8 @@ def learn(
     belief = _as_belief(returned, evidence, learner, options)
     number = int(seed) if is_whole(seed) else None
     belief = replace(belief, settings={**belief.settings, "seed": number})
-    if isinstance(mdp, Task):
-        belief._derived["task"] = mdp
+    if isinstance(one, Task):
+        belief._derived["task"] = one
     for line in belief.warnings:
         warnings.warn(line, NotMixed, stacklevel=2)
     return belief

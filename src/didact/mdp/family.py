@@ -10,16 +10,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from didact.errors import InvalidModel
 from didact.files.json import write_json
 from didact.inputs import counted, entries, is_whole, shown, shown_name
 from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
-from didact.mdp.model import require_text
+from didact.mdp.model import MDP, require_text
+from didact.mdp.naming import state_words
 from didact.mdp.showing import in_notebook
 from didact.mdp.task import Task, as_task
-from didact.mdp.transitions import MAX_ROWS
+from didact.mdp.transitions import MAX_ROWS, Transitions
 from didact.numerics.exact import Floats, Numbers
 
 
@@ -213,3 +218,110 @@ def _of_member(entry: Any, place: str) -> tuple[Any, Any]:
             f"it is {shown(entry)}"
         )
     return member, pairs
+
+
+@dataclass(frozen=True, eq=False)
+class DisjointUnion:
+    """The members of a family side by side in one task, for work that needs one MDP.
+
+    Every member starts equally often. Members with a smaller discount than the largest end with the
+    complementary probability at each step, in a terminal state that pays nothing: the values of
+    all policies stay as they are.
+
+    task: the members' states one after the other, then that terminal state where there is one.
+    first: the number of each member's first state there, and after them the number of all.
+    """
+
+    task: Task
+    first: tuple[int, ...]
+
+    def joined(self, demonstration: Demonstration) -> Demonstration:
+        """A demonstration of a member as one of the union."""
+        first = self.first[demonstration.member or 0]
+        return Demonstration([(first + state, action) for state, action in demonstration])
+
+    def parted(self, demonstration: Demonstration) -> Demonstration:
+        """A demonstration of the union as one of the member that its states belong to."""
+        member = self.member_of(demonstration[0][0])
+        first = self.first[member]
+        return Demonstration([(state - first, a) for state, a in demonstration], member)
+
+    def member_of(self, state: int) -> int:
+        """The member that a state of the union belongs to."""
+        return int(np.searchsorted(self.first, state, side="right")) - 1
+
+
+SINK = "ended by the discount"
+"""The name of the terminal state that stands for smaller discounts in a disjoint union."""
+
+
+def sink_of(mdp: MDP) -> int | None:
+    """The state of a disjoint union that stands for smaller discounts, if there is one.
+
+    No trajectory leads there: given that it does not, steps are those of the members.
+    """
+    named = mdp.state_names is not None and mdp.state_names[-1] == SINK
+    return mdp.n_states - 1 if named else None
+
+
+def disjoint_union(family: Family) -> DisjointUnion:
+    """The members of a family side by side in one task; they must have as many actions."""
+    models = [task.mdp for task in family]
+    n_actions, largest = models[0].n_actions, max(mdp.exact_discount for mdp in models)
+    for i, mdp in enumerate(models):
+        if mdp.n_actions != n_actions:
+            raise InvalidModel(
+                f"members must have as many actions as the first, {n_actions}, to be used as one "
+                f"MDP; members[{i}] has {mdp.n_actions}"
+            )
+    by_action = any(mdp.has_action_features for mdp in models)
+    first = np.cumsum([0, *(mdp.n_states for mdp in models)]).tolist()
+    sink = None if all(mdp.exact_discount == largest for mdp in models) else first[-1]
+    features: list[Fraction] = []
+    rows, start, names = list[tuple[int, int, int, Fraction]](), list[Fraction](), list[str]()
+    for here, name, task in zip(first, family.names, family, strict=False):
+        mdp = task.mdp
+        share = mdp.exact_discount / largest if largest else Fraction(1)
+        palette, codes = mdp.transitions.exact()
+        scaled = [share * p for p in palette]
+        successors, listed = mdp.transitions.successors.tolist(), codes.tolist()
+        for row, (begin, end) in enumerate(pairwise(mdp.transitions.offsets.tolist())):
+            state, action = divmod(row, n_actions)
+            for entry in range(begin, end):
+                rows.append((here + state, action, here + successors[entry], scaled[listed[entry]]))
+            if share != 1 and begin < end:
+                assert sink is not None
+                rows.append((here + state, action, sink, 1 - share))
+        features += _features_of(mdp, by_action=by_action)
+        start += [p / len(models) for p in mdp.start.fractions()]
+        names += [f"{name}: {state_words(task, state)}" for state in range(mdp.n_states)]
+    ends = np.concatenate([mdp.terminal for mdp in models]).tolist()
+    n_states, shape = first[-1], (*([n_actions] if by_action else []), family.n_features)
+    if sink is not None:
+        n_states, start, ends = n_states + 1, [*start, Fraction(0)], [*ends, True]
+        features += [Fraction(0)] * int(np.prod(shape))
+        names.append(SINK)
+    common = {
+        each: getattr(models[0], each)
+        for each in ("action_names", "feature_names")
+        if all(getattr(mdp, each) == getattr(models[0], each) for mdp in models)
+    }
+    union = MDP(
+        Transitions.from_rows(rows, n_states, n_actions),
+        Numbers.of_fractions(features, (n_states, *shape)),
+        largest,
+        start=Numbers.of_fractions(start, (n_states,)),
+        terminal=ends,
+        state_names=names,
+        **common,
+    )
+    return DisjointUnion(Task(union, family.true_weights, name=family.name), tuple(first))
+
+
+def _features_of(mdp: MDP, *, by_action: bool) -> list[Fraction]:
+    """The features in row order, repeated for each action where they are to depend on it."""
+    values, k = mdp.features.fractions(), mdp.n_features
+    if not by_action or mdp.has_action_features:
+        return values
+    by_state = [values[i : i + k] for i in range(0, len(values), k)]
+    return [value for own in by_state for value in own * mdp.n_actions]

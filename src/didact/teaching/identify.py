@@ -16,7 +16,7 @@ sees it. That is an implicit hitting set; its bound is the proof. What is found 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ from didact.stages import counting
 from didact.teaching.covers.minimum import Minimum, Uncoverable, cheapest_cover
 from didact.teaching.lesson import Missing
 from didact.teaching.teach import teach
+from didact.worlds.opening import named_world
 
 DISCOUNTS = ("0", "1/2", "9/10", "99/100")
 """Discounts that are proposed where no changes are given."""
@@ -55,11 +56,19 @@ class Change(NamedTuple):
     price: Fraction
 
 
+class Tried(NamedTuple):
+    """A change that was tried, and how many of the invisible directions it reveals alone."""
+
+    name: str
+    price: Fraction
+    n_revealed: int
+
+
 @dataclass(frozen=True, eq=False)
 class Identification:
     """What stays open in an MDP whatever is demonstrated, and what would reveal it.
 
-    task: that was looked at.
+    task: that was looked at, or the family.
     invisible: basis of the invisible directions, integers.
     told: each of them in words.
     unit: the feature whose weight is 1 or -1 in the bounds.
@@ -70,10 +79,11 @@ class Identification:
     lower_bound: no changes that reveal the goal cost less.
     left: invisible directions after the changes.
     confirmed: whether `teach` on the family of the MDP and the changes finds just these.
-    n_tried: changes that were offered or proposed.
+    tried: the changes that were offered or proposed, and what each reveals alone; of the proposed,
+        where one reveals everything, those up to it.
     """
 
-    task: Task
+    task: Task | Family
     invisible: tuple[Row, ...]
     told: tuple[str, ...]
     unit: int
@@ -84,7 +94,12 @@ class Identification:
     lower_bound: int | Fraction | None
     left: tuple[Row, ...]
     confirmed: bool
-    n_tried: int
+    tried: tuple[Tried, ...]
+
+    @property
+    def mdp(self) -> MDP:
+        """The model that was looked at, of a family that of its first member."""
+        return _members(self.task)[0].mdp
 
     @property
     def is_cheapest(self) -> bool:
@@ -94,7 +109,7 @@ class Identification:
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
         bounds = [[None if b.value is None else b.value for b in pair] for pair in self.bounds]
-        names = ("invisible", "told", "unit", "cost", "lower_bound", "left", "confirmed", "n_tried")
+        names = ("invisible", "told", "unit", "cost", "lower_bound", "left", "confirmed")
         document: dict[str, Any] = plain_document(
             {
                 "task": self.task.name,
@@ -104,6 +119,7 @@ class Identification:
                 "changes": None
                 if self.changes is None
                 else [{"name": c.name, "price": c.price} for c in self.changes],
+                "tried": [change._asdict() for change in self.tried],
                 "is_cheapest": self.is_cheapest,
             }
         )
@@ -117,7 +133,7 @@ class Identification:
         d = len(self.invisible)
         name = shown_name(self.task.name)
         found = [
-            f"{name}: {counted(d, 'direction')} of the {self.task.mdp.n_features} weights "
+            f"{name}: {counted(d, 'direction')} of the {self.mdp.n_features} weights "
             + ("is" if d == 1 else "are")
             + " invisible to every demonstration."
             if d
@@ -134,13 +150,13 @@ class Identification:
 def _bound_lines(found: Identification) -> list[str]:
     if not found.bounds:
         return []
-    unit = _named(found.task.mdp, found.unit)
+    unit = _named(found.mdp, found.unit)
     low = found.bounds[found.unit][0].value
     lines = [f"Within the BEC, where {unit} is {low}:"]
     for i, pair in enumerate(found.bounds):
         if i != found.unit:
             ends = ["any" if b.value is None else f"{float(b.value):.4g}" for b in pair]
-            lines.append(f"  {_named(found.task.mdp, i)}: from {ends[0]} to {ends[1]}")
+            lines.append(f"  {_named(found.mdp, i)}: from {ends[0]} to {ends[1]}")
     return lines
 
 
@@ -148,16 +164,23 @@ def _change_lines(found: Identification) -> list[str]:
     if not found.invisible:
         return []
     if found.changes is None:
-        return [f"None of {counted(found.n_tried, 'change')} tried reveals what was asked for."]
+        return [f"None of {counted(len(found.tried), 'change')} tried reveals what was asked for."]
     named = ", ".join(change.name for change in found.changes)
     what = "nothing is invisible" if not found.left else f"{len(found.left)} stay invisible"
     cheapest = "proved cheapest" if found.is_cheapest else f"at least {found.lower_bound} needed"
     sure = "confirmed by teach" if found.confirmed else "not confirmed"
-    return [f"To reveal it: {named}; cost {found.cost}, {cheapest}; then {what} ({sure})."]
+    lines = [f"To reveal it: {named}; cost {found.cost}, {cheapest}; then {what} ({sure})."]
+    taken = {change.name for change in found.changes}
+    others = [change for change in found.tried if change.n_revealed and change.name not in taken]
+    if others:
+        best = sorted(others, key=lambda change: (-change.n_revealed, change.price))[:3]
+        each = "; ".join(f"{c.name} {c.n_revealed} for {c.price}" for c in best)
+        lines.append(f"Others reveal something alone ({len(others)}): {each}.")
+    return lines
 
 
 def identify(
-    task: Task,
+    task: Task | Family,
     changes: Mapping[str, Any] | Sequence[Any] | None = None,
     *,
     goal: Any = None,
@@ -167,39 +190,45 @@ def identify(
 ) -> Identification:
     """What no demonstration in this MDP can teach, and the cheapest change that reveals it.
 
-    task: the task; its weights decide the BEC, what is invisible does not depend on them.
+    task: the task or family; its weights decide the BEC, what is invisible does not depend on them.
     changes: {name: task} or {name: (task, price)}, other MDPs with the same features and weights;
         or texts such as 'discount=0.5', 'wall=12', 'end=3', 'start=0', 'slip=0.1', each at the
-        price 1, or at 'wall=12:3' the price 3. None proposes starts, discounts, single walls and
-        ends.
+        price 1, or at 'wall=12:3' the price 3; of a family those of the first member, or of the
+        one named as in '2/wall=12'. None proposes starts, discounts, single walls and ends.
     goal: a pair of features (i, j) to be told apart, a direction (k,) whose return is to be fixed,
         or None: everything that all changes together reveal.
     horizon: steps of a demonstration, for what is not shown from the starts; as in `teach`.
     scope: 'reachable' or 'all': whose states count.
     bec: the task's class, when it is at hand.
     """
-    instance(task, Task, "task", "such as didact.make('six-cell')")
+    task = named_world(task)
     require_class(task, bec)
     bec = equivalence_class(task, scope=scope, arithmetic="exact") if bec is None else bec
     if bec.rows.exact is None:
         raise Unsupported("identify needs exact numbers; give the class of arithmetic='exact'")
     invisible = _invisible(bec)
-    told = tuple(direction_words(task.mdp, direction) for direction in invisible)
-    functionals = _goal(task.mdp, goal)
+    members = _members(task)
+    told = tuple(direction_words(members[0].mdp, direction) for direction in invisible)
+    functionals = _goal(members[0].mdp, goal)
     unit, bounds = _bounds(bec)
     lesson = teach(task, horizon=horizon, bec=bec)
     offered = None if changes is None else _given(task, changes)
     chosen: tuple[Change, ...] | None = None
-    minimum, left, n_tried, confirmed = None, invisible, 0, not invisible
+    tried: tuple[Tried, ...] = ()
+    minimum, left, confirmed = None, invisible, not invisible
     if invisible:
         candidates: Sequence[Any] = _proposed(task) if offered is None else offered
         is_exact = offered is not None
-        found = _cheapest(invisible, candidates, functionals, scope, exact=is_exact)
-        n_tried = len(candidates)
+        spaces = _revealed(candidates, invisible, scope, exact=is_exact)
+        candidates = candidates[: len(spaces)]
+        tried = tuple(
+            Tried(c.name, c.price, len(s)) for c, s in zip(candidates, spaces, strict=True)
+        )
+        found = _cheapest(invisible, candidates, spaces, functionals)
         if found is not None:
             chosen, minimum = found
             family = Family(
-                [task, *(change.task for change in chosen)], name=f"{task.name}, changed"
+                [*members, *(change.task for change in chosen)], name=f"{task.name}, changed"
             )
             of_family = equivalence_class(family, scope=scope, arithmetic="exact")
             left = _invisible(of_family)
@@ -211,8 +240,12 @@ def identify(
         *(task, invisible, told, unit, bounds, lesson.uncovered, chosen),
         None if minimum is None else whole_if_whole(Fraction(minimum.cost)),
         None if minimum is None else whole_if_whole(Fraction(minimum.lower_bound)),
-        *(left, confirmed, n_tried),
+        *(left, confirmed, tried),
     )
+
+
+def _members(task: Task | Family) -> tuple[Task, ...]:
+    return task.members if isinstance(task, Family) else (task,)
 
 
 def _invisible(bec: EquivalenceClass) -> tuple[Row, ...]:
@@ -275,7 +308,7 @@ def _goal(mdp: MDP, goal: Any) -> list[Row]:
     )
 
 
-def _given(task: Task, changes: Any) -> list[Change]:
+def _given(task: Task | Family, changes: Any) -> list[Change]:
     """The changes that are offered."""
     if isinstance(changes, str):
         changes = [changes]
@@ -296,16 +329,25 @@ def _price(value: Any, name: Any) -> Fraction:
     return Fraction(price)
 
 
-def _parsed(task: Task, text: Any) -> Change:
-    """A change from a text kind=value or kind=value:price."""
-    kind, _, rest = text.partition("=") if isinstance(text, str) else ("", "", "")
+def _parsed(given: Task | Family, text: Any) -> Change:
+    """A change from a text kind=value or kind=value:price, of a family member/kind=value."""
+    where, _, rest = text.partition("=") if isinstance(text, str) else ("", "", "")
+    member, _, kind = where.rpartition("/")
     value, _, price = rest.partition(":")
+    if member and not isinstance(given, Family):
+        raise InvalidParameter(f"only changes of a family name a member; it is {shown(text)}")
+    named: Any = int(member) if member.isdecimal() else member or 0
+    task: Task
+    if isinstance(given, Family):
+        task = given[given.number(named, f"member of {shown(text)}")]
+    else:
+        task = given
     if kind not in ("discount", "wall", "end", "start", "slip") or not value:
         raise InvalidParameter(
             "a change must be discount=, wall=, end=, start= or slip= with a value, as wall=12 or "
             f"wall=12:3 with its price; it is {shown(text)}"
         )
-    return Change(f"{kind}={value}", _changed(task, kind, value), _price(price or 1, text))
+    return Change(f"{where}={value}", _changed(task, kind, value), _price(price or 1, text))
 
 
 def _changed(task: Task, kind: str, value: Any) -> Task:
@@ -381,11 +423,26 @@ def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
     return _from(mdp, mixed)
 
 
-def _proposed(task: Task) -> list[_Lazy]:
-    """Starts that the own one does not lead to, discounts, single walls and ends."""
+def _proposed(task: Task | Family) -> list[_Lazy]:
+    """Changes of each of the first members of a family, or of the task."""
+    if not isinstance(task, Family):
+        return _proposed_of(task, MAX_PROPOSED)
+    n = min(len(task), MAX_PROPOSED)
+    return [
+        replace(change, name=f"{name}: {change.name}")
+        for name, member in list(zip(task.names, task, strict=True))[:n]
+        for change in _proposed_of(member, MAX_PROPOSED // n)
+    ]
+
+
+def _proposed_of(task: Task, most: int) -> list[_Lazy]:
+    """Starts that the own one does not lead to, discounts, single walls and ends.
+
+    most: states in which starts, walls and ends are proposed.
+    """
     mdp, found = task.mdp, []
     going = np.flatnonzero(~mdp.terminal)
-    places = np.unique(np.linspace(0, len(going) - 1, MAX_PROPOSED).astype(int))
+    places = np.unique(np.linspace(0, len(going) - 1, most).astype(int))
     going = going[places].tolist()
     reached = reachable_states(mdp)
     kinds: list[tuple[str, Any]] = [("start", s) for s in going if not reached[s]]
@@ -410,15 +467,13 @@ class _Lazy:
         return _changed(*self.how)
 
 
-def _cheapest(
-    invisible: Sequence[Row],
-    candidates: Sequence[Any],
-    functionals: Sequence[Row],
-    scope: Scope,
-    *,
-    exact: bool,
-) -> tuple[tuple[Change, ...], Minimum] | None:
-    """The cheapest changes after which the functionals are seen, or all that can be is."""
+def _revealed(
+    candidates: Sequence[Any], invisible: Sequence[Row], scope: Scope, *, exact: bool
+) -> list[tuple[Row, ...]]:
+    """Rows that span what each change sees of the invisible directions.
+
+    exact: else floats look first, and the search ends with a change that reveals everything.
+    """
     spaces: list[tuple[Row, ...]] = []
     tell = counting("identify: {:,} of {:,} changes")
     for number, change in enumerate(candidates):
@@ -426,9 +481,18 @@ def _cheapest(
             tell(number, len(candidates))
         spaces.append(_sees(change, invisible, scope, exact=exact))
         if not exact and not _kept(invisible, spaces[-1:]):
-            candidates = candidates[: number + 1]  # one reveals everything, at the lowest price
-            break
-    everything = _kept(invisible, (rows for rows in spaces))
+            break  # proposals all have the lowest price
+    return spaces
+
+
+def _cheapest(
+    invisible: Sequence[Row],
+    candidates: Sequence[Any],
+    spaces: Sequence[tuple[Row, ...]],
+    functionals: Sequence[Row],
+) -> tuple[tuple[Change, ...], Minimum] | None:
+    """The cheapest changes after which the functionals are seen, or all that can be is."""
+    everything = _kept(invisible, spaces)
     goals = [*functionals] if functionals else _others(invisible, everything)
 
     def find_gap(chosen: tuple[int, ...]) -> set[int] | None:

@@ -26,7 +26,6 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.errors import InvalidParameter
 from didact.inputs import counted, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.recordings.formats import given_demonstrations
 from didact.stages import counting
 from didact.teaching.covers.multicover import (
     lines_of,
@@ -38,6 +37,7 @@ from didact.teaching.lesson import ENUMERATED
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.search import remaining_loss
 from didact.teaching.loss.space import weight_space
+from didact.worlds.opening import named_world
 
 TIME_LIMIT = 10.0
 """Seconds to look for an attack that costs a loss."""
@@ -127,14 +127,11 @@ def attack(
     bec: the task's class, when it is at hand.
     """
     flag(flip, "flip")
-    limit = seconds(time_limit, "time_limit")
+    limit, task = seconds(time_limit, "time_limit"), named_world(task)
     require_class(task, bec)
     bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
     require_exact(bec)
-    if isinstance(task, Family):
-        shown = tuple(getattr(demonstrations, "demonstrations", demonstrations))
-    else:
-        shown = given_demonstrations(demonstrations, task)
+    shown = bec.as_demonstrations(demonstrations)
     wrong = [i for i, d in enumerate(shown) if not _is_right(bec, d)]
     if wrong:
         raise InvalidParameter(

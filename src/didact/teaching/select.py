@@ -25,17 +25,18 @@ from didact.bec.classes import (
     class_of,
     demonstration_class,
     demonstration_rows,
+    most_actions,
     require_class,
     require_shown_in_scope,
 )
 from didact.bec.halfspaces import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
-from didact.mdp import Demonstration, Task
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
-from didact.mdp.recordings.formats import given_episodes, given_feedback
+from didact.mdp.recordings.formats import given_episodes, given_feedback, given_of_family
 from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import whole_if_whole
 from didact.numerics.texts import number_texts
@@ -43,7 +44,7 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
-from didact.teaching.covers.multicover import demand_of
+from didact.teaching.covers.multicover import demand_of, lines_of
 from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
@@ -58,6 +59,7 @@ from didact.teaching.feedback.recorded import chosen_items
 from didact.teaching.lesson import Missing
 from didact.teaching.teachers import exact_minimum, greedy_picks, in_greedy_order
 from didact.teaching.witness import missing_elements
+from didact.worlds.opening import named_world
 
 METHODS = ("greedy", "exact")
 
@@ -244,7 +246,7 @@ def _by_episode(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def select(
-    task: Task,
+    task: Task | Family,
     demonstrations: Any,
     *,
     budget: int | None = None,
@@ -258,7 +260,7 @@ def select(
 ) -> Selection:
     """Which of the recorded demonstrations teach the task, and what is wrong with the others.
 
-    task: what they should teach.
+    task: what they should teach; of a family demonstrations say their member.
     demonstrations: lists of (state, action) or (observation, action) pairs, a recording, or the
         path of a file; those outside the scope are refused. Wrong steps are named with what they
         cost, and the right ones before and after them are used alone. Comparisons, preferences,
@@ -275,6 +277,7 @@ def select(
     arithmetic: 'exact', 'float', or 'auto': exact while that is affordable.
     bec: the task's class, when it is at hand; it then decides scope and arithmetic.
     """
+    task = named_world(task)
     require_class(task, bec)
     choice(method, "method", METHODS)
     most = None if budget is None else whole_number(budget, "budget", 1)
@@ -289,8 +292,12 @@ def select(
             raise Unsupported("other feedback is judged in exact arithmetic; leave arithmetic out")
         costs = item_costs(cost, items)
         bec = class_of(task, bec, scope=scope, arithmetic="exact")
-        return _of_items(bec, items, most, costs, exact=method == "exact")
-    recorded, own = given_episodes(demonstrations, task)
+        return _of_items(task, bec, items, most, costs, exact=method == "exact")
+    if isinstance(task, Family):
+        recorded = given_of_family(demonstrations, task)
+        own = list(range(len(recorded)))
+    else:
+        recorded, own = given_episodes(demonstrations, task)
     numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
     arithmetic = "exact" if forged and arithmetic == "auto" else arithmetic
@@ -325,6 +332,7 @@ def select(
 
 
 def _of_items(
+    task: Task | Family,
     bec: EquivalenceClass,
     items: Sequence[Item],
     budget: int | None,
@@ -359,7 +367,7 @@ def _of_items(
         ),
         n_covered=found.covered.bit_count(),
         n_elements=elements.n_elements,
-        verdict=check(bec.task, list(chosen), bec=bec),
+        verdict=check(task, list(chosen), bec=bec),
         items=chosen,
         segments=(),
         wrong=wrong,
@@ -381,8 +389,9 @@ def _contradictions(
     first_with: dict[tuple[int, ...], int] = {}
     if wrong:
         for number, demonstration in zip(numbers, recorded, strict=True):
+            of = () if demonstration.member is None else (demonstration.member,)
             for pair in demonstration:
-                first_with.setdefault(pair, number)
+                first_with.setdefault((*of, *pair), number)
     n_steps = {number: len(d) for number, d in zip(numbers, recorded, strict=True)}
     found = []
     for episode, steps in by_episode.items():
@@ -421,13 +430,15 @@ def _as_numbers(episodes: Sequence[int], n: int) -> list[int]:
 def _require_in_scope(
     bec: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> None:
-    inside, called = showable_states(bec.task.mdp, bec.scope), episode_numbers(numbers)
+    called, members = episode_numbers(numbers), bec.members
+    inside = [showable_states(member.task.mdp, bec.scope) for member in members]
     for number, demonstration in zip(numbers, recorded, strict=True):
+        home = demonstration.member or 0
         for state, _ in demonstration:
-            if not inside[state]:
+            if not inside[home][state]:
                 raise InvalidParameter(
                     f"episode {called[number]} must stay in scope {bec.scope!r}; "
-                    f"{state_words(bec.task, state)} cannot be reached from the start. "
+                    f"{state_words(members[home].task, state)} cannot be reached from the start. "
                     "Use scope='all'"
                 )
 
@@ -446,8 +457,7 @@ def _problem_of_segments(
     bec: EquivalenceClass, segments: Sequence[Segment], cost: str, budget: int | None
 ) -> Problem:
     """The cover problem whose candidates are the segments, each pair of one counted once."""
-    n_actions = bec.task.mdp.n_actions
-    lines = [sorted({s * n_actions + a for s, a in segment.shown}) for segment in segments]
+    lines = [sorted({*line}) for line in lines_of(bec, [segment.shown for segment in segments])]
     width = max(map(len, lines), default=1)
     if len(lines) * width > MAX_PAIRS:
         raise InvalidParameter(
@@ -455,7 +465,8 @@ def _problem_of_segments(
             "pairs; give fewer episodes"
         )
     costs = [1 if cost == "demonstrations" else len(segment.shown) for segment in segments]
-    candidates = Candidates.of(lines, n_actions, width)
+    firsts = tuple(member.first for member in bec.members) if bec.is_family else None
+    candidates = Candidates.of(lines, most_actions(bec.members), width, firsts)
     return Problem(cover_elements(bec), candidates, costs, budget)
 
 
@@ -522,8 +533,14 @@ def _surviving(
         if place not in places:
             places.append(place)
     groups = list(by_episode.values())
-    pairs = [[pair for place in each for pair in segments[place].shown] for each in groups]
-    holds = demand_of(problem.bec, [Demonstration(each) for each in pairs])
+    whole = [
+        Demonstration(
+            [pair for place in each for pair in segments[place].shown],
+            segments[each[0]].shown.member,
+        )
+        for each in groups
+    ]
+    holds = demand_of(problem.bec, whole)
     kept = list(range(len(groups)))
     survives = next((n for n in range(lies, 0, -1) if holds(kept, 2 * n + 1)), 0)
     if not survives:

@@ -379,6 +379,7 @@ def teach_robust(
     bec: the task's class, when it is at hand.
     options: `min_probability` as in `teach`.
     """
+    task = named_world(task)
     demand = (1 if flag(detect, "detect") else 2) * whole_number(lies, "lies", 0, MAX_LIES) + 1
     if callable(cost) or set(options) - {"min_probability"}:
         given = "a function as cost" if callable(cost) else min({*options} - {"min_probability"})

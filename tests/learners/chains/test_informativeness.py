@@ -15,7 +15,7 @@ from didact.learners.chains.demonstrators import demonstrate
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.chains.informativeness import informativeness
 from didact.learners.evidence import as_evidence
-from didact.mdp import MDP, Demonstration
+from didact.mdp import MDP, Demonstration, Family, Task
 from didact.planning import solve
 from didact.worlds import make
 from tests.effort import number
@@ -201,3 +201,42 @@ def test_bad_input_is_one_line(options: dict[str, object], words: str) -> None:
 def test_not_mixed_is_not_told_of_inner_draws(recwarn: pytest.WarningsRecorder) -> None:
     informativeness(small(), [[(0, 1)]], n_draws=10)
     assert not [each for each in recwarn if issubclass(each.category, NotMixed)]
+
+
+def halves(discount: str) -> Family:
+    """Two members of one reward, the second with a discount of its own."""
+    one = make("random-grid", size=3, n_features=3, seed=2)
+    two = make("random-grid", size=3, n_features=3, seed=5).mdp
+    other = MDP(two.transitions, two.features, discount, start=two.start)
+    return Family([one, Task(other, one.true_weights, name="other")])
+
+
+@pytest.mark.parametrize("discount", ["0.95", "1/2"])
+def test_a_family_of_members_is_judged_as_they_are_alone(discount: str) -> None:
+    # Doing alone is compared: members are independent, gaps compare with one lesson for all.
+    family = halves(discount)
+    shown = [Demonstration([(4, 1), (7, 0)], member=m) for m in (0, 1)]
+    evidence = as_evidence(family, shown)
+    listed = module.listed_like(evidence, 3000)
+    alone = [module.listed_like(as_evidence(t, [[(4, 1), (7, 0)]]), 100) for t in family]
+    assert listed is not None
+    assert len(listed.pairs) == len(alone[0].pairs) * len(alone[1].pairs)
+    assert listed.log_moves == pytest.approx(0)  # the sink of a discount is no move
+    found = informativeness(family, shown, rewards=REWARDS, confidence=2.0)
+    assert found.n_draws is None
+    likelihood = as_evidence(family, shown)
+    for weights in REWARDS:
+        values = solve(likelihood.mdp, weights).action_values
+        own = [solve(t.mdp, weights).action_values for t in family]
+        assert values[:9] == pytest.approx(own[0])
+        assert values[9:18] == pytest.approx(own[1])
+
+
+@pytest.mark.parametrize("kind", ["doing", "scot", "informative", "myopic"])
+def test_demonstrators_of_a_family_say_the_member(kind: str) -> None:
+    family = halves("1/2")
+    shown = demonstrate(family, kind, n=6, horizon=3, seed=1)
+    assert {each.member for each in shown} == ({0} if kind == "scot" else {0, 1})
+    assert all(0 <= state < 9 for each in shown for state, _ in each)
+    assert kind == "scot" or {len(each) for each in shown} == {3}
+    assert informativeness(family, shown, starts="drawn", rewards=family.weights).probability < 1

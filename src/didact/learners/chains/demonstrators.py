@@ -9,7 +9,7 @@ does not see the feature of the largest weight.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from didact.inputs import choice, finite_number, instance, whole_number
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.chains.informativeness import walks_of
 from didact.learners.evidence import as_evidence, softmax
-from didact.mdp import MDP, Demonstration, Task
+from didact.mdp import MDP, Demonstration, Family, Task
+from didact.mdp.family import disjoint_union
 from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
 from didact.teaching import teach
+from didact.worlds.opening import named_world
 
 Kind = Literal["doing", "scot", "informative", "noisy", "myopic", "blind"]
 POOL = 1_000
@@ -29,7 +31,7 @@ POOL = 1_000
 
 
 def demonstrate(
-    task: Task,
+    task: Task | Family,
     kind: Kind = "doing",
     *,
     n: int = 8,
@@ -40,7 +42,8 @@ def demonstrate(
 ) -> tuple[Demonstration, ...]:
     """Demonstrations of a simulated demonstrator, who knows the task's weights.
 
-    task: the task; its start distribution draws the starts, except of 'scot', who chooses.
+    task: the task; its start distribution draws the starts, except of 'scot', who chooses. Of a
+        family any member is as likely.
     kind: 'doing', 'scot', 'informative', 'noisy', 'myopic' or 'blind'.
     n: how many demonstrations.
     horizon: their most steps; a terminal state ends one before.
@@ -48,6 +51,12 @@ def demonstrate(
     trust: of 'informative', the lambda that it teaches with.
     seed: None, a whole number, or a generator.
     """
+    task = named_world(task)
+    if isinstance(task, Family):
+        union = disjoint_union(task)
+        options: dict[str, Any] = {"confidence": confidence, "trust": trust, "seed": seed}
+        shown = demonstrate(union.task, kind, n=n, horizon=horizon, **options)
+        return tuple(union.parted(each) for each in shown)
     instance(task, Task, "task")
     choice(kind, "kind", get_args(Kind))
     whole_number(n, "n", 1)
@@ -57,9 +66,9 @@ def demonstrate(
     if kind == "scot":
         lesson = teach(task, teacher="scot", horizon=horizon, trim=False).demonstrations
         return tuple(lesson[i % len(lesson)] for i in range(n)) if lesson else ()
-    mdp, weights = _as_seen(task, kind)
-    level = level / 100 if kind == "noisy" else level
-    policy = softmax(action_values_of(mdp, weights[None])[0], level)[0]
+    mdp, level = task.mdp, level / 100 if kind == "noisy" else level
+    seen_as, weights = _as_seen(task, kind)
+    policy = softmax(action_values_of(seen_as, weights[None])[0], level)[0]
     size = POOL if kind == "informative" else 1
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
     starts = rng.choice(mdp.n_states, size=n, p=begin / begin.sum())

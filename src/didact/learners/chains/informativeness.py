@@ -40,7 +40,8 @@ from didact.learners.belief import Belief
 from didact.learners.chains.birl import birl
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import Evidence, as_evidence, softmax
-from didact.mdp import MDP, Demonstration, Task
+from didact.mdp import MDP, Demonstration, Family, Task
+from didact.mdp.family import sink_of
 from didact.mdp.items import has_ended
 from didact.mdp.model import as_weights
 from didact.mdp.showing import draw
@@ -48,6 +49,7 @@ from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
 from didact.stages import counting
+from didact.worlds.opening import named_world
 
 Indices = NDArray[np.int64]
 Measure = Literal["information-gap", "posterior"]
@@ -180,7 +182,7 @@ class Informativeness:
 
 
 def informativeness(
-    task: MDP | Task,
+    task: MDP | Task | Family,
     demonstrations: Any,
     *,
     rewards: Any = None,
@@ -196,7 +198,7 @@ def informativeness(
 ) -> Informativeness:
     """Whether demonstrations were chosen to teach, or come from merely doing the task.
 
-    task: the model, or a task, whose reward is not looked at.
+    task: the model, a task or a family, whose reward is not looked at.
     demonstrations: in any form that `learn` takes; at least one.
     rewards: the true weights (k,), or several (n, k) that are held equally likely; None where they
         are unknown: then draws of Bayesian IRL are integrated over.
@@ -218,7 +220,7 @@ def informativeness(
     if not 0 < finite_number(level, "level", 0) < 1:
         raise InvalidParameter(f"level must be between 0 and 1; it is {shown(level)}")
     whole_number(n_draws, "n_draws", 10)
-    evidence = as_evidence(task, demonstrations)
+    evidence = as_evidence(named_world(task), demonstrations)
     if not evidence.demonstrations or len(evidence.answers):
         raise InvalidParameter(
             "informativeness needs demonstrations and no other feedback; "
@@ -476,13 +478,17 @@ def listed_like(evidence: Evidence, most: int) -> Listed | None:
 
 def _all_walks(mdp: MDP, start: int, limit: int, most: int) -> list[tuple[list[int], float]] | None:
     moves, done = mdp.transitions, list[tuple[list[int], float]]()
+    sink = sink_of(mdp)
     front: list[tuple[int, list[int], float]] = [(start, [], 0.0)]
     for _ in range(limit):
         after: list[tuple[int, list[int], float]] = []
         for state, line, chance in front:
             for pair in range(state * mdp.n_actions, (state + 1) * mdp.n_actions):
-                for entry in range(moves.offsets[pair], moves.offsets[pair + 1]):
-                    p = chance + float(np.log(moves.probabilities.floats[entry]))
+                first, end = moves.offsets[pair : pair + 2].tolist()
+                end -= sink is not None and end - first > 1 and moves.successors[end - 1] == sink
+                total = moves.probabilities.floats[first:end].sum()
+                for entry in range(first, end):
+                    p = chance + float(np.log(moves.probabilities.floats[entry] / total))
                     target = int(moves.successors[entry])
                     if mdp.terminal[target]:
                         done.append(([*line, pair], p))
@@ -501,6 +507,10 @@ def walks_of(
     moves = mdp.transitions
     choices = np.cumsum(probabilities, axis=1)
     running = np.concatenate(([0.0], np.cumsum(moves.probabilities.floats)))
+    ends = moves.offsets[1:]
+    if (sink := sink_of(mdp)) is not None:  # successors are sorted: it stands last in its row
+        several = np.diff(moves.offsets) > 1
+        ends = ends - (several & (moves.successors[ends - 1] == sink))
     states, pairs = starts.copy(), []
     for _ in range(horizon):
         live = np.flatnonzero((states >= 0) & ~mdp.terminal[states])
@@ -512,7 +522,7 @@ def walks_of(
         step = np.full(len(starts), -1, dtype=np.int64)
         step[live] = here * mdp.n_actions + actions
         pairs.append(step)
-        low, high = moves.offsets[step[live]], moves.offsets[step[live] + 1]
+        low, high = moves.offsets[step[live]], ends[step[live]]
         points = running[low] + rng.random(live.size) * (running[high] - running[low])
         targets = (running.searchsorted(points, side="right") - 1).clip(low, high - 1)
         states[live] = moves.successors[targets]

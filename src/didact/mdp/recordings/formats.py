@@ -23,7 +23,7 @@ from didact.files.json import parse_json, read_json
 from didact.files.reading import read_lines, read_text, shown_path
 from didact.inputs import counted, shown
 from didact.mdp.demonstrations import Demonstration, as_demonstrations, only_demonstrations
-from didact.mdp.family import Family
+from didact.mdp.family import Family, family_demonstrations
 from didact.mdp.files import task_from_document
 from didact.mdp.items import Item, as_items, holds_feedback
 from didact.mdp.model import MDP
@@ -248,6 +248,22 @@ def given_items(given: Any, where: MDP | Task) -> tuple[Item, ...]:
     """
     found = given_feedback(given, where)
     return given_demonstrations(given, where) if found is None else found
+
+
+def given_of_family(given: Any, family: Family) -> tuple[Demonstration, ...]:
+    """The demonstrations of a family that are given, each of a member by its number.
+
+    given: anything that `family_demonstrations` takes, or the path of a JSON file: a lesson of the
+        family, or a list of [member, pairs].
+    """
+    if not isinstance(given, str | os.PathLike):
+        return family_demonstrations(given, family)
+    document = read_json(given)
+    is_lesson = isinstance(document, dict) and "demonstrations" in document
+    try:
+        return family_demonstrations(document["demonstrations"] if is_lesson else document, family)
+    except InvalidInput as error:
+        raise InvalidFile(f"{shown_path(given)}: {error}") from None
 
 
 def given_feedback(given: Any, where: MDP | Task | Family) -> tuple[Item, ...] | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from didact.inputs import counted, shown_name
-from didact.mdp import Demonstration, Task
+from didact.mdp import Demonstration, Family, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import action_words, episode_numbers, pair_words
 from didact.report.words import Description, Listing
-from didact.teaching.feedback.halfspaces import Segment, item_words
+from didact.teaching.feedback.halfspaces import Segment, WrongPair, item_words
+from didact.teaching.lesson import Missing
 from didact.teaching.select import Selection
 
 MAX_NUMBERS = 20
@@ -27,7 +28,7 @@ Called = Mapping[int, str]
 
 
 def describe_selection(
-    task: Task, selection: Selection, episodes: Sequence[int] | None = None
+    task: Task | Family, selection: Selection, episodes: Sequence[int] | None = None
 ) -> Description:
     """What is enough, the chosen, the others, and what is missing.
 
@@ -57,7 +58,7 @@ def describe_selection(
     return Description(_verdict(selection), tuple(facts), told, "what each episode adds")
 
 
-def _described_mix(task: Task, selection: Selection) -> Description:
+def _described_mix(task: Task | Family, selection: Selection) -> Description:
     """The same of items of several kinds."""
     n = len(selection.chosen)
     where = f"{shown_name(selection.task_name)}: {counted(selection.n_items, 'item')}"
@@ -74,7 +75,7 @@ def _described_mix(task: Task, selection: Selection) -> Description:
     called = {number: str(number + 1) for number in range(selection.n_items)}
     wrong = [
         f"item {pair.demonstration + 1}, step {pair.step + 1} is wrong: "
-        f"{pair_words(task, pair.state, pair.action)}"
+        f"{_pair_words(task, pair, pair.action)}"
         for pair in selection.wrong
     ]
     wrong += [f"item {each.item + 1} is not true: {each.words}" for each in selection.wrong_items]
@@ -89,9 +90,10 @@ def _described_mix(task: Task, selection: Selection) -> Description:
     return Description(f"{where}: {verdict}", facts)
 
 
-def _item_words(task: Task, item: Item) -> str:
+def _item_words(task: Task | Family, item: Item) -> str:
     if isinstance(item, Demonstration):
-        return f"{pair_words(task, *item[0])}, {counted(len(item), 'step')}"
+        where = _home(task, item.member)
+        return f"{pair_words(where, *item[0])}, {counted(len(item), 'step')}"
     return item_words(task, item)
 
 
@@ -160,13 +162,13 @@ def _suspects(selection: Selection, called: Called) -> Iterator[str]:
         yield f"largest share of wrong steps: episodes {', '.join(named)}{cut}"
 
 
-def _wrong(task: Task, selection: Selection, called: Called) -> Iterator[str]:
+def _wrong(task: Task | Family, selection: Selection, called: Called) -> Iterator[str]:
     against = {c.episode: c for c in selection.contradicting}
     for step in selection.wrong:
         line = (
             f"episode {called[step.demonstration]}, step {step.step + 1}: "
-            f"{pair_words(task, step.state, step.action)} is not optimal, "
-            f"{action_words(task, step.better)} is better by {step.gap:.4g}"
+            f"{_pair_words(task, step, step.action)} is not optimal, "
+            f"{action_words(_home(task, step.member), step.better)} is better by {step.gap:.4g}"
         )
         about = against[step.demonstration]
         if about.step == step.step and about.against:
@@ -180,11 +182,22 @@ def _who(numbers: Sequence[str]) -> str:
     return f"episode {listed} says" if len(numbers) == 1 else f"episodes {listed} say"
 
 
-def _missing(task: Task, selection: Selection) -> Iterator[str | Listing]:
+def _home(task: Task | Family, member: int | None) -> Task:
+    """The task, or the member of a family that a step is of."""
+    return task[member or 0] if isinstance(task, Family) else task
+
+
+def _pair_words(task: Task | Family, step: WrongPair | Missing, action: int) -> str:
+    """A step as people find it, of a family with the name of its member."""
+    named = pair_words(_home(task, step.member), step.state, action)
+    return f"{named} of {task.names[step.member or 0]}" if isinstance(task, Family) else named
+
+
+def _missing(task: Task | Family, selection: Selection) -> Iterator[str | Listing]:
     lines = []
     for missing in selection.missing:
         how = "" if missing.reason == "not recorded" else " (in an episode left out)"
-        lines.append(f"{pair_words(task, missing.state, missing.action)}{how}: {missing.words}")
+        lines.append(f"{_pair_words(task, missing, missing.action)}{how}: {missing.words}")
     if lines:
         title = f"still missing ({len(lines)}):"
         yield Listing(title, tuple(lines), MAX_MISSING, "constraint")
