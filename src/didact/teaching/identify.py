@@ -56,7 +56,7 @@ class Change(NamedTuple):
     price: Fraction
 
 
-class Tried(NamedTuple):
+class TriedChange(NamedTuple):
     """A change that was tried, and how many of the invisible directions it reveals alone."""
 
     name: str
@@ -94,7 +94,7 @@ class Identification:
     lower_bound: int | Fraction | None
     left: tuple[Row, ...]
     confirmed: bool
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedChange, ...]
 
     @property
     def mdp(self) -> MDP:
@@ -214,7 +214,7 @@ def identify(
     lesson = teach(task, horizon=horizon, bec=bec)
     offered = None if changes is None else _given(task, changes)
     chosen: tuple[Change, ...] | None = None
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TriedChange, ...] = ()
     minimum, left, confirmed = None, invisible, not invisible
     if invisible:
         candidates: Sequence[Any] = _proposed(task) if offered is None else offered
@@ -222,7 +222,7 @@ def identify(
         spaces = _revealed(candidates, invisible, scope, exact=is_exact)
         candidates = candidates[: len(spaces)]
         tried = tuple(
-            Tried(c.name, c.price, len(s)) for c, s in zip(candidates, spaces, strict=True)
+            TriedChange(c.name, c.price, len(s)) for c, s in zip(candidates, spaces, strict=True)
         )
         found = _cheapest(invisible, candidates, spaces, functionals)
         if found is not None:
