@@ -77,9 +77,12 @@ def test_what_it_holds_is_what_the_studio_answers():
 
 def test_names_cannot_end_the_script(tmp_path, monkeypatch):
     monkeypatch.setattr(static_site, "_games", lambda task: iter(()))
-    named = {**painting(2), "name": "</script><script>alert(1)</script>"}
-    *_, index = export_site(tmp_path / "s", [("x", {"painting": named})])
-    assert "<script>alert" not in index.read_text(encoding="utf-8")
+    evil = "</script><script>alert(1)</script> /*script*/ /*answers*/"
+    named = {**painting(2), "name": evil}
+    *_, index = export_site(tmp_path / "s", [(evil, {"painting": named})])
+    text = index.read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    assert text.count('id: "ready"') == 1  # of the script
     assert named["name"] in canonical(table_of(index))
 
 
@@ -101,5 +104,17 @@ def test_too_much_and_files_of_others_are_refused(tmp_path, monkeypatch):
     (tmp_path / "t" / "index.html").write_text("mine")
     with pytest.raises(DidactError, match="is not a page of didact"):
         export_site(tmp_path / "t", subjects)
+    assert not (tmp_path / "t" / "lessons").exists()
+    monkeypatch.setattr(static_site, "MAX_BYTES", 10**8)
+    (tmp_path / "v" / "lessons").mkdir(parents=True)
+    (tmp_path / "v" / "lessons" / "one-1.html").write_text("mine")
+    with pytest.raises(DidactError, match=r"one-1\.html: is not a page of didact"):
+        export_site(tmp_path / "v", subjects)
+    assert not (tmp_path / "v" / "index.html").exists()
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "lessons").write_text("mine")
+    with pytest.raises(DidactError, match="lessons: cannot be made"):
+        export_site(tmp_path / "w", subjects)
+    export_site(tmp_path / "x", [("n" * 300, subjects[0][1])])
     with pytest.raises(DidactError, match="different names"):
         export_site(tmp_path / "u", [*subjects, *subjects])

@@ -55,6 +55,15 @@ def write_folder(
         shutil.rmtree(beside, ignore_errors=True)
 
 
+def make_folder(path: Path) -> None:
+    """A folder, with those above it; one that is there stays."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidFile(f"{shown_path(path)}: cannot be made: {reason}") from None
+
+
 def require_free(path: Path, *, replace: bool, is_such: Callable[[Path], bool]) -> None:
     """Refuse a target that exists, or that is something else than what may be replaced."""
     if not os.path.lexists(path):

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidParameter, Unsupported
+from didact.files.folders import make_folder
 from didact.files.json import require_writable, write_text
-from didact.files.kinds import PAGE
+from didact.files.kinds import PAGE, require_kind
 from didact.mdp import Family, Task
 from didact.planning import solve
 from didact.report.page.templates import EXPORT, IMPORT, render, with_imported
@@ -30,6 +31,8 @@ from didact.studio.worlds import read_subject
 
 MAX_BYTES = 30 * 2**20
 """Of a site: what a link of a class may load."""
+MAX_NAME = 60
+"""Letters of a lesson's file name: a world may have a name of any length."""
 QUIZZES = 3
 TRIMMED, SCOPES = {"demonstrations": False, "pairs": True}, ("reachable", "all")
 """For each cost whether demonstrations are cut, as the page asks for them."""
@@ -52,17 +55,23 @@ def export_site(
     chosen = list(subjects or PRESETS)
     if len({words for words, _ in chosen}) < len(chosen):
         raise InvalidParameter("the worlds of a site must have different names; two are the same")
-    os.makedirs(place / "lessons", exist_ok=True)
-    require_writable(place / "index.html", PAGE)
+    lessons = [
+        place / "lessons" / f"{_file_name(words)}-{i}.html"
+        for i, (words, _) in enumerate(chosen, 1)
+    ]
+    index = place / "index.html"
+    for path in (index, *lessons):  # all of them before the work, and before a folder is made
+        require_kind(path, PAGE)
+    make_folder(place / "lessons")
+    require_writable(index, PAGE)
     table: dict[str, Answers] = {}
     pages: dict[Path, str] = {}
-    for words, subject in chosen:
+    for path, (words, subject) in zip(lessons, chosen, strict=True):
         progress(words)
         answers = table[canonical(subject)] = dict(recorded(subject))
         page = answers[_key("export", {"settings": USUAL})]["page"]
-        name = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-") or "world"
-        pages[place / "lessons" / f"{name}-{len(pages) + 1}.html"] = _linked(page, subject)
-    pages[place / "index.html"] = _index(chosen, table)
+        pages[path] = _linked(page, subject)
+    pages[index] = _index(chosen, table)
     size = sum(len(text.encode()) for text in pages.values())
     if size > MAX_BYTES:
         raise Unsupported(
@@ -72,6 +81,10 @@ def export_site(
     for path, text in pages.items():
         write_text(text, path, kind=PAGE)
     return list(pages)
+
+
+def _file_name(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:MAX_NAME] or "world"
 
 
 def canonical(value: Any) -> str:
@@ -177,7 +190,10 @@ def _index(chosen: Sequence[tuple[str, Subject]], table: Mapping[str, Answers]) 
         is_static=True,
     )
     answers = json.dumps(table, ensure_ascii=False).replace("<", "\\u003c")
-    return page.replace("/*answers*/", answers).replace("/*script*/", bundled("studio.js", _module))
+    # The last marks are the template's: before them stand names of worlds, which may be marks too.
+    before, _, rest = page.rpartition("/*answers*/")
+    between, _, after = rest.rpartition("/*script*/")
+    return "".join((before, answers, between, bundled("studio.js", _module), after))
 
 
 def _module(name: str) -> str:
