@@ -34,6 +34,13 @@ COMMANDS = {
     "Minari": ["convert", "shown.json", "./to-v0", "--task", "six-cell", "--replace"],
     "imitation": ["convert", "shown.json", "to", "--task", "six-cell", "--replace"],
     "a study": ["study", "init", "study.sqlite", *STUDY],
+    "a frontier": ["frontier", "six-cell", "--losses", "10%", "--out", "frontier.html"],
+    "a transfer": ["transfer", "taught.json", "six-cell", "--out", "transfer.json"],
+    "chosen episodes": [
+        *("select", "shown.json", "--task", "six-cell", "--replace", "--out", "chosen.json"),
+    ],
+    "a site": ["studio", "six-cell", "--export", "site"],
+    "a plan": ["study", "preregister", "made.sqlite", "-n", "4", "--out", "plan"],
     "an export": ["study", "export", "made.sqlite", "--out", "export"],
     "a store": [
         *("reproduce", "example", "--quick", "--jobs", "1", "--out", "results"),
@@ -76,6 +83,8 @@ def old(tmp_path, library):
     (folder / "shown.json").write_text(SHOWN)
     made = faults.run(["study", "init", "made.sqlite", *STUDY], folder, library)
     assert made.code == 0, made.err
+    taught = faults.run(["teach", "six-cell", "--out", "taught.json"], folder, library)
+    assert taught.code == 0, taught.err
     return folder
 
 

@@ -1,5 +1,6 @@
 """Whatever a command writes to: files of others, and its own input, are never replaced."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from didact.cli import cli
 from tests.command_line import refused
+from tests.faults import contents
 
 ROBOT = "observe point-robot --discount 0.5 --n-rollouts 2 --length 3 --n-states 2"
 WRITERS = {
@@ -41,10 +43,11 @@ ELSEWHERE = {
     ("observe", "--minari"): "a folder, as convert writes it",
     ("reproduce", "--out"): "a folder, tested below",
     ("study export", "--out"): "a folder, tested below",
-    ("study preregister", "--out"): "a folder, written by the function that writes exports",
+    ("study preregister", "--out"): "a folder, tested below",
+    ("studio", "--export"): "a folder, tested with the static site",
     ("study init", "study"): "never replaces anything",
 }
-OUTPUTS = {"out", "html", "svg", "target", "checkpoint", "minari", "study"}
+OUTPUTS = {"out", "html", "svg", "export", "target", "checkpoint", "minari", "study"}
 SUFFIXES = {"--html": ".html", "--svg": ".svg"}
 OWN_NAMES = {
     "select": "out.jsonl",
@@ -68,6 +71,9 @@ def test_every_option_that_names_an_output_is_tried():
     found = set()
     for name, command in commands(cli):
         for parameter in command.params:
+            told = getattr(parameter, "help", None) or ""
+            writes = re.search(r"\b([Ww]rite\b|Where .* goes\b)", told) and "write it" not in told
+            assert not writes or parameter.name in OUTPUTS, (name, parameter.name, told)
             if parameter.name in OUTPUTS:
                 option = max((o for o in parameter.opts), key=len)
                 is_read = parameter.name == "study" and name != "study init"
@@ -153,6 +159,22 @@ def test_an_export_replaces_no_report_of_others(didact, here):
     (here / "s").mkdir()
     (here / "s" / "report.md").symlink_to(here / "s.sqlite")
     refused(didact("study", "export", "s.sqlite", "--out", "s"), "not replaced")
+
+
+def test_a_filled_in_preregistration_and_changed_scripts_stay(didact, here):
+    made = didact("study", "init", "s.sqlite", "random-grid", "-p", "size=5", "--questions", "2")
+    assert made.code == 0, made
+    command = ("study", "preregister", "s.sqlite", "-n", "4", "--out", "plan")
+    for _ in range(2):  # the same again
+        assert didact(*command).code == 0
+    for name in ("preregistration.md", "analysis.py", "analysis.R"):
+        place = here / "plan" / name
+        draft = place.read_text()
+        place.write_text(draft.replace("[names]", "Ada") + "# by hand\n")
+        before = contents(here)
+        refused(didact(*command), name, "is there with another text, so it is not replaced")
+        assert contents(here) == before
+        place.write_text(draft)
 
 
 @pytest.mark.slow

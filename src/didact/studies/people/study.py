@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidParameter
+from didact.files.folders import make_folder
 from didact.files.json import require_writable, write_text
 from didact.files.kinds import beginning_like
 from didact.files.reading import read_text, shown_path
@@ -102,7 +103,7 @@ def write_together(files: Mapping[str, str], folder: str, kept: Sequence[str]) -
     kept: files that are never written over.
     """
     place = Path(folder)
-    os.makedirs(place, exist_ok=True)
+    make_folder(place)
     kinds = {
         name: beginning_like(text, 1 if name.endswith(".csv") else 3, f"{name} of this study")
         for name, text in files.items()
@@ -120,13 +121,20 @@ def preregister_study(
     """Write a draft of a preregistration, and the analysis in Python and in R; where they are.
 
     n, confidences: of the learners whose answers the power is computed from. x: the difference.
+    People fill in the draft and change the scripts: what is there with another text stays.
     """
     simulated = simulate_study(path, n, confidences=confidences, x=x)
     own = Path(__file__).parent
     scripts = {name: read_text(str(own / name)) for name in ("analysis.py", "analysis.R")}
-    return write_together(
-        {"preregistration.md": preregistration(simulated), **scripts}, folder, [path]
-    )
+    files = {"preregistration.md": preregistration(simulated), **scripts}
+    for name, text in files.items():
+        place = Path(folder) / name
+        if place.is_file() and place.stat().st_size and read_text(place) != text:
+            raise InvalidFile(
+                f"{shown_path(place)}: is there with another text, so it is not replaced; take "
+                "another folder"
+            )
+    return write_together(files, folder, [path])
 
 
 def delete_participant(path: str, number: int) -> int:
