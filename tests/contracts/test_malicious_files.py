@@ -9,6 +9,7 @@ import io
 import json
 import re
 import sqlite3
+import warnings
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,7 @@ from didact.proofcheck import ProofError
 from didact.studies.people.study import export_study, init_study
 from didact.studio.lessons import exported
 from didact.studio.worlds import read_subject
+from didact.worlds.gym.runs import recorded_return
 from tests.effort import number
 from tests.fuzz import test_json_files, test_packed_files
 from tests.malicious import MODULE, Payload, evil_pickle, trap, write_agent
@@ -338,6 +340,41 @@ def try_agents(folder, command):
         assert answer.err.count("\n") == 1
 
 
+def try_run_settings(folder, command):
+    """Settings of a training run name classes, environments and files; the agent is refused later,
+    where Stable-Baselines3 is not installed or the environment is another one."""
+    agent = write_agent(folder / "agent.zip", more=evil_pickle())
+    for evil in (*NAMES, f"!!python/name:{MODULE}.X", "\x1b[31mred", "../" * 50, "1" * 9000):
+        text = "!!python/object/apply:collections.OrderedDict\n- - "
+        names = ("env", "env_wrapper", "env_kwargs", "normalize", "frame_stack", "policy_kwargs")
+        lines = "".join(f"- - {name}\n  - {evil}\n{name}: {evil}\n" for name in names)
+        for name in ("args.yml", "config.yml", "results.json"):
+            (folder / name).write_text(text + lines if name.endswith("yml") else json.dumps(evil))
+            for given in (agent, folder):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("always")
+                    answer = command("audit", "FrozenLake-v1", "--agent", given)
+                assert answer.code in (0, 2, 3)
+                assert "Traceback" not in answer.err
+                assert "\x1b" not in answer.err
+    for edit in json_edits(b'{"mean_reward": 1.0, "std_reward": 0.5}'):
+        (folder / "results.json").write_bytes(edit)
+        recorded_return(str(agent))
+
+
+def try_study_texts(folder, command):
+    """Consent, debriefing and statements, which stand in pages and tables."""
+    for i, evil in enumerate((*NAMES, "=1+1", "</script><script>")):
+        place = folder / f"text{i}.txt"
+        place.write_text(f"{evil}\n")
+        texts = {name: str(place) for name in ("consent", "debriefing", "likert")}
+        asked = {"n_questions": 2, "conditions": ("scot", "none")}
+        init_study(str(folder / f"{i}.sqlite"), "random-grid", {"size": 3}, **texts, **asked)
+    place.write_bytes(evil_pickle())
+    with pytest.raises(DidactError):
+        init_study(str(folder / "x.sqlite"), "random-grid", {"size": 3}, likert=str(place), **asked)
+
+
 def try_normalisation(folder, command):
     path = write_agent(folder / "agent.zip")
     (folder / "vecnormalize.pkl").write_bytes(evil_pickle())
@@ -382,8 +419,10 @@ ROWS = {
     "`didact.observed/1`, `didact.observing/1`": try_checkpoint,
     "`didact.study/1`": by_targets("store"),
     "`didact.people/1`": try_people,
+    "texts of a study": try_study_texts,
     "link of the studio": try_links,
     "agent of Stable-Baselines3": try_agents,
+    "`config.yml`, `args.yml`, `results.json` beside an agent": try_run_settings,
     "`vecnormalize.pkl` beside an agent": try_normalisation,
     "other pickles": try_pickles,
     "Python that you name": try_python,

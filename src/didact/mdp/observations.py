@@ -170,11 +170,11 @@ class Observations:
     @cached_property
     def states(self) -> Mapping[str, tuple[int, ...]]:
         """The states that show each text."""
-        found: dict[str, tuple[int, ...]] = {}
+        found: dict[str, list[int]] = {}
         for state, text in enumerate(self.texts):
             if text is not None:
-                found[text] = (*found.get(text, ()), state)
-        return found
+                found.setdefault(text, []).append(state)
+        return {text: tuple(states) for text, states in found.items()}
 
     @cached_property
     def are_renumbered(self) -> bool:

@@ -161,6 +161,7 @@ def test_the_return_of_an_evaluation_is_read_beside_the_agent(tmp_path):
     agent = str(write_agent(tmp_path / "FrozenLake-v1.zip"))
     assert recorded_return(agent) is None
     told = {'{"mean_reward": 500.0}': 500.0, "[": None, '{"mean_reward": "x"}': None, "[3]": None}
-    for text, value in {**told, '{"mean_reward": NaN}': None}.items():
+    told |= {f'{{"mean_reward": {n}}}': None for n in ("NaN", "1e999", "1" + "0" * 400)}
+    for text, value in told.items():
         (tmp_path / "results.json").write_text(text)
         assert recorded_return(agent) == value

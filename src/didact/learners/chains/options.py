@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import choice, is_number, plain_array, shown, whole_number
+from didact.inputs import as_float, choice, is_number, plain_array, shown, whole_number
 from didact.learners.chains import kernels
 from didact.learners.evidence import as_confidence
 from didact.numerics.exact import Floats
@@ -328,7 +328,7 @@ def as_lengths(options: ChainOptions, n_chains: int, k: int) -> tuple[int, int, 
 
 def as_step_size(given: Any) -> float:
     """A positive finite number."""
-    if not is_number(given) or not math.isfinite(given) or not given > 0:
+    if not is_number(given) or not 0 < as_float(given) < math.inf:
         raise InvalidParameter(f"step_size must be a finite number above 0; it is {shown(given)}")
     return float(given)
 

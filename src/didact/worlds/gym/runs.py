@@ -25,7 +25,7 @@ import numpy as np
 
 from didact.errors import DidactWarning, InvalidFile, Unsupported
 from didact.files.reading import open_file, shown_path
-from didact.inputs import FAILURES, is_number, reason_of
+from didact.inputs import FAILURES, as_float, is_number, reason_of
 
 NORMALISATIONS = ("vecnormalize.pkl", "vec_normalize.pkl")
 """Files in which VecNormalize keeps how observations were normalised: the zoo's name, the hub's."""
@@ -105,7 +105,7 @@ def recorded_return(path: str) -> float | None:
         except (ValueError, RecursionError):
             return None
     mean = told.get("mean_reward") if isinstance(told, dict) else None
-    return float(mean) if is_number(mean) and math.isfinite(mean) else None
+    return as_float(mean) if is_number(mean) and math.isfinite(as_float(mean)) else None
 
 
 def normalisation_of(path: str) -> str | None:
