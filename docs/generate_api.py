@@ -49,7 +49,7 @@ MODULES = {
 WIDTH = 88
 ENTRY = re.compile(r"(\w+): (.*)")
 OPTIONS = re.compile(r"Options of ([\w-]+(?:(?:, | and )[\w-]+)*)[,:]")
-SHARED = re.compile(r"those of ([\w-]+), and:$")
+SHARED = re.compile(r"those of ([\w-]+)(?: except (\w+))?, and:$")
 
 
 @dataclass
@@ -114,7 +114,7 @@ def options_in(value: Any) -> dict[str, set[str]]:
     for part in parts_of(value):
         if owners := OPTIONS.match(part.heading):
             shared = SHARED.search(part.heading)
-            names = {*part.entries, *(found[shared[1]] if shared else ())}
+            names = {*part.entries, *(found[shared[1]] - {shared[2]} if shared else ())}
             found |= dict.fromkeys(re.split(r", | and ", owners[1]), names)
     return found
 
