@@ -94,6 +94,19 @@ def stage(words: str) -> None:
     listener()(words)
 
 
+class Forecast(str):
+    """A stage that says how much work is ahead; seconds: how long it will take."""
+
+    seconds: float
+
+    @classmethod
+    def of(cls, words: str, seconds: float) -> Forecast:
+        """The words of a forecast with its seconds behind them."""
+        found = cls(f"forecast: {words}, {seconds:,.0f} s")
+        found.seconds = seconds
+        return found
+
+
 def counting(words: str, after: str = "") -> Callable[[int, int], None] | None:
     """A function of two numbers that tells them in words with two {}; None where nobody listens."""
     if _LISTENER.get() is None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import didact as library
+from didact.cli.observe import forecasts
 from didact.report.page.simulators import png, simulator_page, small
 from didact.report.words.observed import truth_words
+from didact.stages import Forecast, stage
 from didact.worlds.simulators.point_robot import MOVES, PointRobot
 from tests.command_line import refused
 
@@ -219,3 +221,13 @@ def test_an_agent_is_audited_and_compared_in_a_simulator(didact, folder, monkeyp
     assert document["status"] == "fail"
     assert document["mistaken_share"][0] > 0.05
     assert len(document["worst"]) == 5
+
+
+def test_only_a_long_forecast_is_printed_and_once(capsys):
+    with forecasts():
+        for seconds in (2.0, 4000.0, 5000.0):
+            stage(Forecast.of("9 states", seconds))
+        stage("forecast: 9 states, 6,000 s")  # words alone are no forecast
+    told = capsys.readouterr()
+    assert told.err.count("forecast: ") == 1
+    assert "forecast: 9 states, 4,000 s; --time keeps it shorter" in told.err

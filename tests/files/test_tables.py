@@ -83,7 +83,7 @@ TABLES = {
 }
 PAGES = {
     "codebook.md": lambda text: codebook(named(text), [TASK]),
-    "report.md": lambda text: report(named(text), []),
+    "report.md": lambda text: report(named(text), []).markdown(),
     "reproduce.md": lambda text: table_markdown(report_of(text).summary.tables[0]),
     "findings": lambda text: findings_markdown(
         [SimpleNamespace(claim=SimpleNamespace(words=text, source=text), verdict="", evidence=text)]

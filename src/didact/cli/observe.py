@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -12,7 +11,7 @@ import click
 
 from didact.cli import options, printing
 from didact.errors import InvalidParameter
-from didact.stages import listener, listening, within
+from didact.stages import Forecast, listener, listening, within
 
 if TYPE_CHECKING:
     from didact.teaching import ClipLesson
@@ -31,8 +30,7 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
     before = listener()
 
     def tell(words: str) -> None:
-        found = re.search(r"^forecast: .* ([\d,]+) s$", words)
-        if found and float(found[1].replace(",", "")) > LONG and not told:
+        if isinstance(words, Forecast) and words.seconds > LONG and not told:
             told.append(words)
             printing.print_note(words if is_timed else f"{words}; --time keeps it shorter")
         before(words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -190,27 +189,11 @@ def simulate(
     if as_json:
         printing.print_json(found.document())
         return
-    printing.print_result(_as_lines(found.text))
+    printing.print_result(found.report.lines())
     told = "no spread to tell from" if found.needed is None else f"{found.needed} people"
     printing.print_line(
         f"to see a difference of {found.seen:g} in 4 of 5 studies: {told} in each condition"
     )
-
-
-def _as_lines(report: str) -> Iterator[str]:
-    """A report in Markdown as lines of a terminal: the cells of a table stand below each other."""
-    rows: list[list[str]] = []
-    for line in (*report.strip().split("\n"), ""):
-        if line.startswith("|"):
-            rows.append([cell.strip() for cell in line.strip("|").split("|")])
-            continue
-        widths = [max(map(len, column)) for column in zip(*rows, strict=False)]
-        for row in (row for row in rows if any(cell.strip("-") for cell in row)):
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-            yield "  " + "  ".join(cells).rstrip()
-        rows = []
-        if line:
-            yield line.lstrip("# ")
 
 
 @command.command("preregister")

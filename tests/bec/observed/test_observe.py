@@ -311,6 +311,7 @@ def test_forecasts_are_told_before_branches_are_made():
         observe(Long(), discount=0.99, n_rollouts=2, length=5)
     said = [words for words in told if words.startswith("forecast: 10 states, 2 branches each of")]
     assert len(said) == 2
+    assert all(words.endswith(f", {words.seconds:,.0f} s") for words in said)
 
 
 class Recovering:

@@ -8,6 +8,7 @@ from didact import make
 from didact.random import stream
 from didact.studies.people.design import Procedure, design_study
 from didact.studies.people.preregistration import power, preregistration
+from didact.studies.people.results import report
 from didact.studies.people.simulated import SimulatedStudy
 
 
@@ -28,7 +29,7 @@ def test_the_draft_names_what_a_board_asks_for():
         n_paths=2,
         procedure=Procedure(tries=2, attention=True, likert=("a",), watch_seconds=5),
     )
-    found = SimulatedStudy(design, 30, "", {}, 0.2, 16, 0.2)
+    found = SimulatedStudy(design, 30, report(design, []), {}, 0.2, 16, 0.2)
     text = preregistration(found)
     for words in ("Hypotheses", "| 20 |", "16 in each condition, 48 in all", "attention item",
                   "do not reach the test", "2 whole paths", "at least 5 seconds", "Holm",

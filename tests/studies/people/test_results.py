@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,7 +67,10 @@ def test_tables_are_read_back_and_compute_nothing():
 
 
 def test_report_and_codebook_name_every_condition_and_column():
-    told = report(DESIGN, answers({p: [1, 0, p % 2, 1] for p in range(9)}))
+    told = report(DESIGN, answers({p: [1, 0, p % 2, 1] for p in range(9)})).markdown()
     assert all(f"| {name} | 3 |" in told for name in DESIGN.conditions)
-    assert "nan" not in report(DESIGN, answers({0: [1, 1, 1, 1]}))
+    assert "nan" not in report(DESIGN, answers({0: [1, 1, 1, 1]})).markdown()
+    title, _, header, *_ = report(replace(DESIGN, title="# a|b <c>"), []).lines()
+    assert title == "# a|b <c>"
+    assert header == "  condition  participants  score       standard deviation"
     assert all(f"| {name} |" in codebook(DESIGN, [TASK]) for name in COLUMNS)

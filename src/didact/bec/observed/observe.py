@@ -57,7 +57,7 @@ from didact.inputs import (
 )
 from didact.mdp.recordings.minari import Episode, read_episodes
 from didact.random import Seed, as_generator
-from didact.stages import deadline, stage, within
+from didact.stages import Forecast, deadline, stage, within
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import (
@@ -461,11 +461,11 @@ class _Observer(NamedTuple):
             n_branches = n_states * self._branch_steps(LOOK / (1 - self.asked.discount))
             n_steps = 2 * len(seeds) * limit + n_branches
             seconds = min(n_steps * seconds_a_step, max(deadline().left, 1.0))
-            stage(
-                f"forecast: {len(seeds)} episodes of at most {limit:,} steps, and branches of "
-                f"{n_states:,} states: about {int(seconds / seconds_a_step):,} steps, "
-                f"{seconds:,.0f} s"
+            words = (
+                f"{len(seeds)} episodes of at most {limit:,} steps, and branches of {n_states:,} "
+                f"states: about {int(seconds / seconds_a_step):,} steps"
             )
+            stage(Forecast.of(words, seconds))
 
         batch = self.simulator.begin(seeds)
         return whole_episodes(batch, act, phi, limit, foretell)
@@ -529,10 +529,11 @@ def _tell_forecast(setting: Setting, n_states: int) -> float:
     n_steps = n_states * n_branches * setting.horizon
     seconds = n_steps * setting.seconds_a_step / setting.workers.jobs
     told = min(seconds, max(deadline().left, 1.0))
-    stage(
-        f"forecast: {n_states:,} states, {n_branches} branches each of at most {setting.horizon} "
-        f"steps: at most {n_steps:,} steps, {told:,.0f} s"
+    words = (
+        f"{n_states:,} states, {n_branches} branches each of at most {setting.horizon} steps: "
+        f"at most {n_steps:,} steps"
     )
+    stage(Forecast.of(words, told))
     return seconds / n_states
 
 

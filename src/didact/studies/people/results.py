@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -295,19 +295,36 @@ def _member_line(design: Design, member: int) -> str:
     return f"| {member} | {named} | {told} | {n_asked} |"
 
 
-def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
-    """Scores by condition and their differences from the last condition, as a table in Markdown."""
+class ScoreReport(NamedTuple):
+    """Scores by condition, and differences from the last one: tables, header row first."""
+
+    title: str
+    about: str
+    tables: tuple[Sequence[Sequence[str]], ...]
+
+    def markdown(self) -> str:
+        """The report as Markdown."""
+        parts = [f"# {markdown_text(self.title)}", self.about]
+        for header, *rows in self.tables:
+            lines = [header, ["---"] * len(header), *rows]
+            parts.append("\n".join(f"| {' | '.join(map(markdown_text, row))} |" for row in lines))
+        return "\n\n".join(parts) + "\n"
+
+    def lines(self) -> Iterator[str]:
+        """The report in a terminal: the cells of a column stand below each other."""
+        yield from (self.title, self.about)
+        for rows in self.tables:
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            for row in rows:
+                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+                yield "  " + "  ".join(cells).rstrip()
+
+
+def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> ScoreReport:
+    """Scores by condition and their differences from the last condition."""
     scored = scores(answers, design)
     found, base = estimates(scored), design.conditions[-1]
-    lines = [
-        f"# {markdown_text(design.title)}",
-        "",
-        "Share of right answers in the test, of those who finished it and passed the attention "
-        "item; 95% intervals.",
-        "",
-        "| condition | participants | score | standard deviation |",
-        "| --- | --- | --- | --- |",
-    ]
+    by_condition = [("condition", "participants", "score", "standard deviation")]
     for name in design.conditions:
         each = found.get(name)
         told = "no one yet" if each is None else f"{each.mean:.3f}"
@@ -315,19 +332,21 @@ def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> str:
         if each is not None and each.n > 1:
             told += f" [{each.low:.3f}, {each.high:.3f}]"
             spread = f"{each.spread:.3f}"
-        lines.append(f"| {markdown_text(name)} | {len(scored[name])} | {told} | {spread} |")
-    lines += [
-        "",
-        f"| against {markdown_text(base)} | difference | Hedges' g |",
-        "| --- | --- | --- |",
-    ]
+        by_condition.append((name, str(len(scored[name])), told, spread))
+    differences = [(f"against {base}", "difference", "Hedges' g")]
     for name in design.conditions[:-1]:
         apart = difference(scored, name, base)
-        if apart is None:
-            lines.append(f"| {markdown_text(name)} | too few | |")
-            continue
-        lines.append(
-            f"| {markdown_text(name)} | {apart.mean:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}] "
-            f"| {apart.effect:+.2f} [{apart.effect_low:+.2f}, {apart.effect_high:+.2f}] |"
+        differences.append(
+            (name, "too few", "")
+            if apart is None
+            else (
+                name,
+                f"{apart.mean:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}]",
+                f"{apart.effect:+.2f} [{apart.effect_low:+.2f}, {apart.effect_high:+.2f}]",
+            )
         )
-    return "\n".join(lines) + "\n"
+    about = (
+        "Share of right answers in the test, of those who finished it and passed the attention "
+        "item; 95% intervals."
+    )
+    return ScoreReport(design.title, about, (by_condition, differences))

@@ -23,6 +23,7 @@ from didact.planning.batch import action_values_of
 from didact.random import stream
 from didact.studies.people.conditions import members_of
 from didact.studies.people.design import Design
+from didact.studies.people.results import ScoreReport
 
 CONFIDENCES = (2.0, 10.0, 50.0)
 MAX_LIKELIHOODS = 60_000
@@ -117,7 +118,7 @@ class SimulatedStudy:
 
     design: Design
     n: int
-    text: str
+    report: ScoreReport
     conditions: Mapping[str, Any]
     spread: float
     needed: int | None

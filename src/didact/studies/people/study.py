@@ -88,7 +88,7 @@ def export_study(path: str, folder: str) -> list[str]:
         "participants.csv": table(person_rows(people, answers, design), PERSON_COLUMNS),
         "watched.csv": table(watched_rows(answers), WATCHED_COLUMNS),
         "codebook.md": codebook(design, members),
-        "report.md": report(design, answers),
+        "report.md": report(design, answers).markdown(),
     }
     if design.procedure.likert:
         files["likert.csv"] = table(likert_rows(answers, design), LIKERT_COLUMNS)
@@ -169,7 +169,7 @@ def simulate_study(
     return SimulatedStudy(
         design=design,
         n=n,
-        text=report(design, answers),
+        report=report(design, answers),
         conditions={
             name: {
                 "n": each.n,
