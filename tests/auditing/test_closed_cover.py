@@ -6,7 +6,7 @@ import random
 import pytest
 
 from didact.auditing.closed_cover import smallest_closed_cover
-from didact.teaching.covers.minimum import Uncoverable
+from didact.teaching.covers.set_cover import Uncoverable
 
 
 def smallest(follows, cuts):

@@ -30,8 +30,8 @@ from didact.mdp.files import (
     family_from_document,
     task_document,
     task_from_document,
-    write_number,
 )
+from didact.numerics.exact import write_number
 from tests.effort import examples, number
 
 TWO_CELLS: dict[str, Any] = {

@@ -12,7 +12,7 @@ import didact
 from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics import texts
-from didact.planning import exact, exact_successor_features
+from didact.planning import ExactSuccessorFeatures, exact, exact_successor_features
 from didact.planning.exact import (
     PolicyGraph,
     digits_with,
@@ -68,7 +68,7 @@ def test_long_numbers_are_refused_before_they_are_made(monkeypatch):
 
     task = dense(6, 50, 0)
     monkeypatch.setattr(exact, "MAX_WRITTEN_DIGITS", 300)
-    monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
+    monkeypatch.setattr("didact.bec.classes.ExactSuccessorFeatures.of", never)
     with pytest.raises(
         Unsupported, match=r"at most 300 digits; here they would have about [0-9]+\."
     ):
@@ -129,7 +129,7 @@ def test_long_multipliers_are_refused_before_the_work(monkeypatch):
         raise AssertionError("the work was begun")
 
     monkeypatch.setattr(exact, "MAX_WRITTEN_DIGITS", limit)
-    monkeypatch.setattr("didact.bec.classes.exact_successor_features", never)
+    monkeypatch.setattr("didact.bec.classes.ExactSuccessorFeatures.of", never)
     for given in (task, didact.Family([task, task])):
         with pytest.raises(Unsupported, match=f"at most {limit} digits"):
             didact.teach(given, horizon=1, arithmetic="exact")
@@ -162,7 +162,7 @@ def sure_model(seed):
 def test_successor_features_of_uniform_policies_satisfy_their_equation(seed):
     mdp, policy = sure_model(seed)
     model = exact_model(mdp)
-    found = exact_successor_features(mdp, None, PolicyGraph.of(model, policy)).states
+    found = ExactSuccessorFeatures.of(model, PolicyGraph.of(model, policy)).states
     mu = [[Fraction(int(x.p), int(x.q)) for x in row] for row in found]
     phi, k = mdp.features.fractions(), mdp.n_features
     after = mdp.transitions.successors.reshape(mdp.n_states, mdp.n_actions)

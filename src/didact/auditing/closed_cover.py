@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.teaching.covers.minimum import DENOMINATORS, Uncoverable, exact_duals, lowered
+from didact.teaching.covers.set_cover import DENOMINATORS, Uncoverable, exact_duals, lowered
 
 FindGap = Callable[[frozenset[int]], Collection[int] | None]
 

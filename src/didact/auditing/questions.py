@@ -48,9 +48,8 @@ from didact.bec.words import side_words, telling_equalities, telling_facets
 from didact.errors import Unsupported
 from didact.inputs import printable
 from didact.mdp import Demonstration
-from didact.mdp.files import write_number
 from didact.mdp.naming import action_words, state_words
-from didact.numerics.exact import Floats
+from didact.numerics.exact import Floats, write_number
 from didact.numerics.geometry import row_space
 from didact.numerics.texts import number_text, number_texts
 from didact.teaching.feedback.candidates import (

@@ -54,12 +54,15 @@ from didact.numerics.texts import MAX_WRITTEN_DIGITS
 from didact.planning import (
     ExactSuccessorFeatures,
     Plan,
-    exact_successor_features,
     float_successor_features,
     solve,
 )
 from didact.planning.exact import (
+    PolicyGraph,
+    as_rationals,
     digits_with,
+    dot,
+    exact_model,
     expected_digits,
     followed_digits,
     multiplier_digits,
@@ -380,13 +383,11 @@ def proved_plan(task: Task, arithmetic: Arithmetic) -> Plan:
 
 def exact_counts(task: Task, plan: Plan, arithmetic: Arithmetic) -> ExactSuccessorFeatures:
     """Exact successor features that a proof can hold; refused before the work where it is seen."""
-    from didact.planning.exact import PolicyGraph, exact_model
-
-    more = multiplier_digits(task.mdp)
-    followed = PolicyGraph.of(exact_model(task.mdp), actions_by_state(plan.optimal))
+    model, more = exact_model(task.mdp), multiplier_digits(task.mdp)
+    followed = PolicyGraph.of(model, actions_by_state(plan.optimal))
     if arithmetic == "exact":
         require_writable(followed_digits(followed) + more)
-    counts = exact_successor_features(task.mdp, plan, followed)
+    counts = ExactSuccessorFeatures.of(model, followed)
     require_writable(digits_with(counts) + more)
     return counts
 
@@ -494,8 +495,6 @@ def exact_gap(of: Member, state: int, action: int, better: int) -> Fraction | No
     """
     if of.counts is None:
         return None
-    from didact.planning.exact import as_rationals, dot
-
     counts = of.counts.pairs
     gap = dot(counts[state, better] - counts[state, action], as_rationals(of.task.true_weights))
     return Fraction(int(gap.p), int(gap.q))

@@ -153,13 +153,15 @@ def as_demonstrations(given: Iterable[Any], where: MDP | Task) -> tuple[Demonstr
                 "takes demonstrations of its own, without a member"
             )
         for step, (state, action) in enumerate(demonstration):
-            place = step_words(i, step)
-            require_index(state, mdp.n_states, f"{place}: state")
-            require_index(action, mdp.n_actions, f"{place}: action")
+            try:
+                require_index(state, mdp.n_states, "state")
+                require_index(action, mdp.n_actions, "action")
+            except InvalidModel as error:
+                raise InvalidModel(f"{step_words(i, step)}: {error}") from None
             if mdp.terminal[state]:
                 raise InvalidModel(
-                    f"{place}: {numbered_state(where, state)} is terminal, so no action is taken "
-                    "there; remove it"
+                    f"{step_words(i, step)}: {numbered_state(where, state)} is terminal, so no "
+                    "action is taken there; remove it"
                 )
         _require_possible(demonstration, where, i)
         checked.append(demonstration)

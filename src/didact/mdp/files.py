@@ -7,7 +7,6 @@ the family's."""
 from __future__ import annotations
 
 import os
-from fractions import Fraction
 from typing import Any
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
@@ -18,7 +17,7 @@ from didact.mdp.family import Family
 from didact.mdp.model import MDP, as_weights
 from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
-from didact.numerics.texts import number_text
+from didact.numerics.exact import write_number
 
 TASK_FORMAT = "didact.task/1"
 _REQUIRED = ("n_states", "n_actions", "transitions", "features", "weights", "discount")
@@ -180,17 +179,6 @@ def _nested(numbers: Any) -> Any:
 
 def _as_list(names: tuple[str, ...] | None) -> list[str] | None:
     return None if names is None else list(names)
-
-
-def write_number(value: Fraction) -> int | float | str:
-    """A JSON value that reads back exactly: an int, a float whose decimal it is, or 'p/q'."""
-    if value.denominator == 1 and abs(value.numerator) < 2**53:
-        return value.numerator
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return number_text(value)
-    return nearest if Fraction(repr(nearest)) == value else number_text(value)
 
 
 FAMILY_FORMAT = "didact.family/1"

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
 from didact.inputs import MAX_DIGITS, plain_array, shown
+from didact.numerics.texts import number_text
 
 Floats = NDArray[np.float64]
 Exact = tuple[list[Fraction], NDArray[np.int64]]
@@ -118,6 +119,17 @@ def _read_decimal(value: Decimal, place: str) -> Fraction:
             f"{place} must have at most {MAX_DIGITS} digits; it is {shown(value)}. Round it"
         )
     return Fraction(value)
+
+
+def write_number(value: Fraction) -> int | float | str:
+    """A JSON value that reads back exactly: an int, a float whose decimal it is, or 'p/q'."""
+    if value.denominator == 1 and abs(value.numerator) < 2**53:
+        return value.numerator
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return number_text(value)
+    return nearest if Fraction(repr(nearest)) == value else number_text(value)
 
 
 def whole_if_whole(value: Fraction) -> int | Fraction:

@@ -18,20 +18,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import Unsupported
 from didact.mdp import MDP
 from didact.numerics.exact import Numbers
-from didact.numerics.texts import MAX_WRITTEN_DIGITS
+from didact.numerics.texts import MAX_WRITTEN_DIGITS, short_repr
 from didact.planning.kernels import actions_by_state
 
 if TYPE_CHECKING:
     from didact.planning.solve import Plan
-    from didact.planning.successor import ExactSuccessorFeatures
 
 Row = list[tuple[int, Any]]
 """A sparse row: (state, rational weight) pairs."""
@@ -163,6 +164,41 @@ def evaluate_exactly(
     for component in followed.components:
         solve_component(model, followed, payments, component, solved)
     return solved
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSuccessorFeatures:
+    """mu as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k).
+
+    model: in rationals; those of pairs are found by it when they are first asked for.
+    """
+
+    states: NDArray[Any]
+    model: ExactModel
+
+    __repr__ = short_repr
+
+    @cached_property
+    def pairs(self) -> NDArray[Any]:
+        """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
+        model, (n, k) = self.model, self.states.shape
+        states = self.states.tolist()
+        pairs = np.empty((n * model.n_actions, k), dtype=object)
+        for row, mu in enumerate(model.features):
+            for target, weight in model.rows[row]:
+                after = states[target]
+                mu = [x + weight * v if v else x for x, v in zip(mu, after, strict=True)]
+            pairs[row] = mu
+        return pairs.reshape(n, model.n_actions, k)
+
+    @classmethod
+    def of(cls, model: ExactModel, followed: PolicyGraph) -> ExactSuccessorFeatures:
+        """Those of a policy in the model."""
+        found = evaluate_exactly(model, followed, model.features)
+        states = np.empty((len(found), len(model.features[0])), dtype=object)
+        for state, mu in enumerate(found):
+            states[state] = mu
+        return cls(states, model)
 
 
 def policy_rows(model: ExactModel, policy: Sequence[Sequence[int]]) -> list[Row]:

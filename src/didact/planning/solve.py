@@ -30,6 +30,7 @@ from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights, idle_states
 from didact.mdp.showing import draw, in_notebook
 from didact.numerics.exact import Floats, Numbers
+from didact.planning.exact import PolicyGraph, components, evaluate_exactly, exact_model
 from didact.planning.kernels import (
     UNIT,
     System,
@@ -193,8 +194,6 @@ def exact_policy_values(
     mdp: MDP, weights: Numbers, taken: NDArray[np.bool_]
 ) -> tuple[Fraction, ...]:
     """The value of each state under the policy that is uniform over the taken actions (S, A)."""
-    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
-
     model = exact_model(mdp)
     followed = PolicyGraph.of(model, actions_by_state(taken))
     solved = evaluate_exactly(model, followed, [[reward] for reward in model.rewards(weights)])
@@ -234,8 +233,6 @@ def is_exact_affordable(
     """
     if mdp.n_states > EXACT_STATES:
         return False
-    from didact.planning.exact import components
-
     offsets, successors = mdp.transitions.offsets.tolist(), mdp.transitions.successors.tolist()
     rows: list[list[tuple[int, Any]]] = []
     for state, chosen in enumerate(actions_by_state(taken)):
@@ -258,8 +255,6 @@ def _settled(
 
     The candidates hold every optimal action, so a policy that no candidate improves is optimal.
     """
-    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
-
     model = exact_model(mdp)
     rewards = model.rewards(weights)
     paid = [[reward] for reward in rewards]

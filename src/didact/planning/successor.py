@@ -6,19 +6,17 @@ terminal state counts phi once. k right-hand sides of one linear system.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
+from didact.planning.exact import ExactSuccessorFeatures, PolicyGraph, exact_model
 from didact.planning.kernels import (
     UNIT,
     actions_by_state,
@@ -30,9 +28,6 @@ from didact.planning.kernels import (
 )
 from didact.planning.policies import as_policy
 from didact.planning.solve import Plan, discounted_sums
-
-if TYPE_CHECKING:
-    from didact.planning.exact import ExactModel, PolicyGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,39 +64,6 @@ class SuccessorFeatures:
         reach = np.maximum(self.states.max(axis=0), -self.states.min(axis=0))
         rounding = rounding_of_backup(mdp, 0.0, reach, longest)
         return after, np.asarray(mdp.discount * self.error_bounds * (1 + 8 * UNIT) + rounding)
-
-
-@dataclass(frozen=True, eq=False)
-class ExactSuccessorFeatures:
-    """mu as object arrays of rationals (flint.fmpq): states (S, k), pairs (S, A, k).
-
-    model: in rationals; those of pairs are found by it when they are first asked for.
-    """
-
-    states: NDArray[Any]
-    model: ExactModel
-
-    __repr__ = short_repr
-
-    @cached_property
-    def pairs(self) -> NDArray[Any]:
-        """mu(s, a) = phi(s, a) + discount * E[mu(next)], shape (S, A, k)."""
-        model, (n, k) = self.model, self.states.shape
-        states = self.states.tolist()
-        pairs = np.empty((n * model.n_actions, k), dtype=object)
-        for row, mu in enumerate(model.features):
-            for target, weight in model.rows[row]:
-                after = states[target]
-                mu = [x + weight * v if v else x for x, v in zip(mu, after, strict=True)]
-            pairs[row] = mu
-        return pairs.reshape(n, model.n_actions, k)
-
-
-def _as_array(rows: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty((len(rows), len(rows[0])), dtype=object)
-    for place, row in enumerate(rows):
-        array[place] = row
-    return array
 
 
 def successor_features(
@@ -158,20 +120,10 @@ def _bounds(mdp: MDP, policy: Floats, payments: Floats, states: Floats, pairs: F
     return np.asarray((residual + rounding) / contraction_gap(mdp) * (1 + 8 * UNIT) + rounding)
 
 
-def exact_successor_features(
-    mdp: MDP, policy: Any, followed: PolicyGraph | None = None
-) -> ExactSuccessorFeatures:
-    """Rational successor features of the policy that is uniform over the chosen actions.
-
-    followed: what the policy does in the exact model, where that is at hand.
-    """
-    from didact.planning.exact import PolicyGraph, evaluate_exactly, exact_model
-
+def exact_successor_features(mdp: MDP, policy: Any) -> ExactSuccessorFeatures:
+    """Rational successor features of the policy that is uniform over the chosen actions."""
     model = exact_model(mdp)
-    if followed is None:
-        followed = PolicyGraph.of(model, _uniform_choices(mdp, policy))
-    found = evaluate_exactly(model, followed, model.features)
-    return ExactSuccessorFeatures(_as_array(found), model)
+    return ExactSuccessorFeatures.of(model, PolicyGraph.of(model, _uniform_choices(mdp, policy)))
 
 
 def _uniform_choices(mdp: MDP, policy: Any) -> list[list[int]]:

@@ -30,14 +30,9 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import shown, shown_name, whole_number
 from didact.mdp import Family, Task
-from didact.mdp.files import (
-    family_document,
-    task_document,
-    task_or_family_from_document,
-    write_number,
-)
+from didact.mdp.files import family_document, task_document, task_or_family_from_document
 from didact.mdp.task import active_feature, cell_of, is_grid, states_by_cell
-from didact.numerics.exact import read_number
+from didact.numerics.exact import read_number, write_number
 from didact.planning import solve
 from didact.report.page.neutral import neutral_world
 from didact.report.page.world import task_drawn

@@ -26,14 +26,11 @@ from didact.bec.proofs import Proof
 from didact.errors import InvalidParameter
 from didact.inputs import choice, flag, is_whole, plain, whole_number
 from didact.mdp import Demonstration
-from didact.mdp.files import write_number
-from didact.numerics.exact import whole_if_whole
+from didact.numerics.exact import whole_if_whole, write_number
 from didact.planning.solve import Arithmetic
 from didact.random import Seed, as_generator
 from didact.teaching.covers.candidates import GivenStarts, Starts, as_candidates, lines_of
 from didact.teaching.covers.fewest import CoverCertificate, cheapest_lesson
-from didact.teaching.covers.greedy import harmonic
-from didact.teaching.covers.minimum import lp_bound
 from didact.teaching.covers.problem import (
     Cost,
     Coverage,
@@ -43,6 +40,7 @@ from didact.teaching.covers.problem import (
     cover_elements,
     coverage_from,
 )
+from didact.teaching.covers.set_cover import harmonic, lp_bound
 from didact.teaching.covers.walks import Allowed, as_probability, probability_in
 from didact.teaching.lesson import Lesson, Missing
 from didact.teaching.loss.search import order_by_loss

@@ -47,8 +47,8 @@ from didact.mdp.showing import in_notebook
 from didact.numerics.texts import number_text, number_texts
 from didact.planning.solve import Arithmetic
 from didact.teaching.covers.candidates import Starts, as_horizon, as_starts
-from didact.teaching.covers.greedy import greedy_cover
 from didact.teaching.covers.problem import Elements, cover_elements, coverage_from
+from didact.teaching.covers.set_cover import greedy_cover
 from didact.teaching.feedback.halfspaces import (
     Segment,
     WrongItem,

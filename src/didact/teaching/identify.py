@@ -35,7 +35,7 @@ from didact.numerics.exact import Floats, read_number, whole_if_whole
 from didact.planning.paths import reachable_states
 from didact.planning.successor import float_successor_features
 from didact.stages import counting
-from didact.teaching.covers.minimum import Minimum, Uncoverable, cheapest_cover
+from didact.teaching.covers.set_cover import Minimum, Uncoverable, cheapest_cover
 from didact.teaching.lesson import Missing
 from didact.teaching.teach import teach
 from didact.worlds.opening import named_world

@@ -31,10 +31,10 @@ from didact.errors import InvalidParameter, ProofFailed
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
 from didact.mdp import MDP, Demonstration, Family, Task, as_family
-from didact.mdp.files import family_document, task_document, write_number
+from didact.mdp.files import family_document, task_document
 from didact.mdp.items import Item
 from didact.mdp.showing import draw, in_notebook, write_page
-from didact.numerics.exact import Later
+from didact.numerics.exact import Later, write_number
 from didact.planning.loss import VAGUE
 from didact.proofcheck import ProofError, check_proof
 from didact.stages import stage

@@ -33,12 +33,11 @@ from didact.bec.halfspaces import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.files import write_number
 from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
 from didact.mdp.recordings.formats import given_episodes, given_feedback, given_of_family
 from didact.mdp.showing import draw, in_notebook
-from didact.numerics.exact import whole_if_whole
+from didact.numerics.exact import whole_if_whole, write_number
 from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator

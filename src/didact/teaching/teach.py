@@ -38,7 +38,6 @@ from didact.teaching.covers.candidates import (
     starts_of,
 )
 from didact.teaching.covers.fewest import cheapest_lesson
-from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.multicover import cheapest_multicover
 from didact.teaching.covers.problem import (
     Cost,
@@ -50,6 +49,7 @@ from didact.teaching.covers.problem import (
     members_of,
     offered_candidates,
 )
+from didact.teaching.covers.set_cover import FixedCosts
 from didact.teaching.covers.walks import probability_in
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson

@@ -34,9 +34,8 @@ from didact.inputs import is_whole, seconds, shown, whole_number
 from didact.numerics.exact import whole_if_whole
 from didact.random import Seed, as_generator, require_seed
 from didact.registry import Registry
-from didact.teaching.covers.greedy import greedy_cover
-from didact.teaching.covers.minimum import Uncoverable, cheapest_cover
 from didact.teaching.covers.problem import Picks, Problem
+from didact.teaching.covers.set_cover import Uncoverable, cheapest_cover, greedy_cover
 from didact.teaching.uvm import minimise_uncertainty
 
 

@@ -181,13 +181,18 @@ class Particles:
         """How many moves were accepted so far."""
         return int(self.points.counters[kernels.ACCEPTED])
 
+    @property
+    def densities(self) -> Floats:
+        """Log densities of the weights that the points stand for, (n,)."""
+        return self._densities(self.points.scores, self.points.references)
+
     def place(self, places: Floats) -> None:
         """Put the points there and score them."""
         points = self.points
         self.places[:] = places
         weights, points.references[:] = standing(self.kind, places)
         points.scores[:] = self.scores_of(places)
-        densities = self._densities(points.scores, points.references)
+        densities = self.densities
         highest = int(densities.argmax())
         if densities[highest] > self.best:
             points.numbers[kernels.BEST] = densities[highest]
@@ -349,9 +354,7 @@ class Chain:
     def place(self, weights: Floats) -> float:
         """Put the chain on weights (k,); their log density, -inf if they are outside."""
         self.particles.place(weights[None])
-        points = self.particles.points
-        density = kernels.density_of(points.kind, points.scores[0], points.references[0])
-        return float(density)
+        return float(self.particles.densities[0])
 
     def densities_of(self, weights: Floats) -> Floats:
         """Log densities (n,) of weights (n, k), -inf where they are outside."""

@@ -42,7 +42,7 @@ from didact.errors import InvalidModel, InvalidParameter
 from didact.inputs import choice, counted, instance
 from didact.mdp.recordings.minari import Episode, write_episodes
 from didact.stages import deadline
-from didact.teaching.covers.minimum import cheapest_cover
+from didact.teaching.covers.set_cover import cheapest_cover
 
 MAX_KERNEL = 300
 """Rows of a kernel; what more would be needed is found when the clips are judged."""

@@ -30,15 +30,15 @@ from typing import Any, NamedTuple
 
 from didact.bec.classes import EquivalenceClass, member_with, most_actions
 from didact.bec.linear import Inside, Row, decide, dot, primitive
-from didact.mdp.files import write_number
-from didact.numerics.exact import whole_if_whole
+from didact.numerics.exact import whole_if_whole, write_number
 from didact.numerics.texts import number_text
 from didact.teaching.covers.candidates import Candidates
-from didact.teaching.covers.greedy import FixedCosts, bits_of
-from didact.teaching.covers.minimum import (
+from didact.teaching.covers.set_cover import (
     DENOMINATORS,
+    FixedCosts,
     Minimum,
     Uncoverable,
+    bits_of,
     cheapest_cover,
     exact_duals,
 )

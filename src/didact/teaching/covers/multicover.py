@@ -31,8 +31,7 @@ from didact.numerics.exact import whole_if_whole
 from didact.stages import stage
 from didact.teaching.covers.candidates import Candidates
 from didact.teaching.covers.fewest import Cheapest, Columns, columns_of
-from didact.teaching.covers.greedy import bits_of
-from didact.teaching.covers.minimum import incidence, scaled_objective, whole_costs
+from didact.teaching.covers.set_cover import bits_of, incidence, scaled_objective, whole_costs
 from didact.teaching.covers.walks import Allowed, TooLarge
 
 

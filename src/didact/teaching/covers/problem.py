@@ -34,7 +34,7 @@ from didact.numerics.exact import read_number, whole_if_whole
 from didact.planning import reachable_pairs
 from didact.random import Seed
 from didact.teaching.covers.candidates import Candidates, Starts, candidate_demonstrations, gathered
-from didact.teaching.covers.greedy import FixedCosts
+from didact.teaching.covers.set_cover import FixedCosts
 
 Indices = NDArray[np.int64]
 _WORD = 2**64 - 1

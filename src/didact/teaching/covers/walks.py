@@ -22,12 +22,11 @@ from didact.bec.linear import Row
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.mdp import Demonstration
-from didact.mdp.files import write_number
-from didact.numerics.exact import read_number
+from didact.numerics.exact import read_number, write_number
 from didact.numerics.texts import number_text
 from didact.teaching.covers.candidates import Starts
-from didact.teaching.covers.greedy import bits_of
 from didact.teaching.covers.problem import Cost
+from didact.teaching.covers.set_cover import bits_of
 
 MAX_NODES = 400_000
 """(state, set) nodes of one search; a search that needs more gives no bound."""

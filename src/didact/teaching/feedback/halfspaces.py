@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,11 +45,9 @@ from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.items import Comparison, Feedback, Item, Stop, has_ended, ways_of
 from didact.mdp.naming import action_words, pair_words, state_words
 from didact.numerics.texts import number_text, number_texts
+from didact.planning.exact import ExactModel, as_rationals, dot, exact_model
 from didact.teaching.covers.problem import cover_elements
 from didact.teaching.witness import ExactHalfspaces, hardest_step, worst_loss
-
-if TYPE_CHECKING:
-    from didact.planning.exact import ExactModel
 
 
 @dataclass(frozen=True)
@@ -187,8 +185,6 @@ def item_differences(bec: EquivalenceClass, item: Feedback) -> list[Difference]:
 
 def trajectory_counts(task: Task, way: Demonstration, first: int = 0) -> Difference:
     """Discounted feature counts (k,) of a trajectory, from a step on."""
-    from didact.planning.exact import exact_model
-
     model = exact_model(task.mdp)
     total = [0 * x for x in model.payment(*way[0])]
     for step in range(first, len(way)):
@@ -210,8 +206,6 @@ def _added(
 
 def margin(bec: EquivalenceClass, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
-    from didact.planning.exact import as_rationals, dot
-
     found = dot(difference, as_rationals(bec.members[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
 

@@ -28,8 +28,8 @@ from didact.mdp.items import Item
 from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.numerics.texts import number_text
 from didact.teaching.covers.fewest import CoverCertificate, mix_certificate
-from didact.teaching.covers.greedy import FixedCosts
 from didact.teaching.covers.problem import Coverage, Problem, cover_elements
+from didact.teaching.covers.set_cover import FixedCosts
 from didact.teaching.covers.walks import Allowed, OfferedItem, probability_in
 from didact.teaching.feedback.candidates import KINDS, Offered, offered_items
 from didact.teaching.feedback.halfspaces import (

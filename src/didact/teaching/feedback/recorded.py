@@ -27,8 +27,8 @@ from didact.bec.linear import Row
 from didact.mdp import Demonstration
 from didact.mdp.items import Item
 from didact.numerics.exact import whole_if_whole
-from didact.teaching.covers.minimum import Minimum, cheapest_cover
 from didact.teaching.covers.problem import Elements
+from didact.teaching.covers.set_cover import Minimum, cheapest_cover
 from didact.teaching.feedback.halfspaces import direction, item_differences, margin, right_segments
 from didact.teaching.witness import ExactHalfspaces
 

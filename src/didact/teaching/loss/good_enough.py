@@ -24,9 +24,8 @@ from didact.mdp import Demonstration
 from didact.numerics.exact import read_number
 from didact.random import stream
 from didact.stages import counting
-from didact.teaching.covers.greedy import greedy_cover, hits_of
-from didact.teaching.covers.minimum import cheapest_cover
 from didact.teaching.covers.problem import Problem
+from didact.teaching.covers.set_cover import cheapest_cover, greedy_cover, hits_of
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, TESTED, Within, Witness
 from didact.teaching.loss.cells import PolicyCells, affordable_cells
 from didact.teaching.loss.region import Region, VisitedCells, region_of, worst_cell

@@ -33,6 +33,7 @@ from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats, Numbers
 from didact.numerics.geometry import singular_directions
 from didact.planning.batch import Losses, Lost
+from didact.planning.exact import as_rationals
 from didact.planning.kernels import UNIT, feature_sizes
 from didact.planning.loss import action_gaps
 from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
@@ -198,8 +199,6 @@ def _gaps(member: Member, states: Mask) -> tuple[Floats, float]:
     worse = states[:, None] & ~plan.optimal
     if member.counts is None or not (worse & (gaps * UNCERTAIN <= error)).any():
         return gaps, error
-    from didact.planning.exact import as_rationals
-
     weights = np.array(as_rationals(member.task.true_weights), dtype=object)
     for state in np.flatnonzero(worse.any(axis=1)).tolist():
         values = member.counts.pairs[state] @ weights
