@@ -13,7 +13,9 @@ import pytest
 import didact
 from didact.errors import DidactError
 from didact.mdp import MDP, Task
+from didact.report.words.beliefs import open_lines
 from didact.teaching import identify
+from didact.teaching.identify import invisible_words
 from tests.effort import number
 
 
@@ -116,6 +118,7 @@ def test_two_discounts_identify_up_to_a_constant_exactly_under_the_rank_conditio
 def test_the_cheapest_changes_are_those_of_all_sets() -> None:
     for task in small_worlds():
         offered = ["discount=1/3:2", "discount=3/4", "end=1:3", "wall=1", "slip=1/5:2", "start=0:5"]
+        offered += [f"restart={s}" for s in np.flatnonzero(task.mdp.terminal)]
         found = identify(task, offered)
         if found.changes is None:
             continue
@@ -222,6 +225,53 @@ def test_features_that_never_differ_cannot_be_told_apart() -> None:
     assert found.changes is None
     assert found.bounds[0][1].is_proved
     assert "None of" in found.lines()[-1]
+
+
+def test_an_end_that_leads_back_begins_the_world_again() -> None:
+    task = didact.gridworld(["abg"], {"a": -1, "b": 2, "g": 5}, terminal="g")
+    found = identify(task, ["restart=2:3"])
+    assert found.invisible == ((1, 1, 20),)  # an end pays once what 20 = 1 / (1 - 0.95) steps do
+    assert (found.cost, found.left, found.confirmed) == (3, (), True)
+    (change,) = found.changes or ()
+    mdp, moves = change.task.mdp, change.task.mdp.transitions
+    assert not mdp.terminal.any()
+    for target, p in enumerate(mdp.start.fractions()):
+        for row in range(2 * mdp.n_actions, 3 * mdp.n_actions):
+            entries = slice(*moves.offsets[row : row + 2])
+            reached = dict(
+                zip(
+                    moves.successors[entries], moves.probabilities.fractions()[entries], strict=True
+                )
+            )
+            assert reached.get(target, 0) == p
+    with pytest.raises(DidactError, match="that ends"):
+        identify(task, ["restart=0"])
+
+
+def test_another_world_is_a_change(tmp_path: Any) -> None:
+    task = didact.make("random-grid", size=3, n_features=3, seed=0)
+    other = didact.gridworld(["abc"], {"a": 1, "b": 1, "c": 0}, terminal="c")
+    other.save(tmp_path / "other.json")
+    found = identify(task, [f"world={tmp_path / 'other.json'}:3/2", "discount=1/2"])
+    assert (found.cost, found.is_cheapest, found.confirmed) == (Fraction(3, 2), True, True)
+    assert (found.changes or ())[0].task.true_weights.fractions() == task.true_weights.fractions()
+    same = identify(task, {"other": Task(other.mdp, task.true_weights)})
+    assert same.left == found.left == ()
+    with pytest.raises(DidactError, match="must have 3 features"):
+        identify(task, ["world=six-cell"])
+
+
+def test_what_cannot_be_narrowed_is_told_where_somebody_learns() -> None:
+    for task in small_worlds():
+        assert invisible_words(task.mdp) == identify(task, ["discount=1/3"]).told
+    grid, six = didact.make("random-grid", size=3, n_features=3, seed=0), didact.make("six-cell")
+    for task, told in ((grid, "adding the same amount to every weight changes nothing"), (six, "")):
+        lesson = didact.teach(task, horizon=1)
+        belief = didact.learn(task, lesson, n_steps=50, n_chains=2)
+        assert told in " ".join(open_lines(belief))
+        assert bool(open_lines(belief)) == bool(told)
+        assert ("didact identify" in belief._repr_html_()) == bool(told)
+        assert open_lines(didact.learn(task, lesson, learner="ml-irl")) == []
 
 
 def test_bad_input_is_one_line() -> None:

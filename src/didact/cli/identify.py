@@ -18,8 +18,8 @@ from didact.errors import InvalidParameter
     "changes",
     multiple=True,
     metavar="KIND=VALUE[:PRICE]",
-    help="discount=, wall=, end=, start= or slip= that is offered, of a family as 2/wall=12; may "
-    "be given again.",
+    help="discount=, wall=, end=, restart= (an end that leads back), start=, slip= or world= that "
+    "is offered, of a family as 2/wall=12; may be given again.",
 )
 @click.option("--goal", metavar="I,J", help="Two features that are to be told apart, as 3,5.")
 @options.horizon
@@ -37,8 +37,9 @@ def command(
 ) -> int:
     """Say what no demonstration in WORLD can teach, and the cheapest change that reveals it.
 
-    Without --change starts, discounts, single walls and ends are tried, at the price 1 each. Exit
-    code 0: nothing is invisible, or the changes are confirmed; 3: nothing tried reveals it.
+    Without --change starts, discounts, single walls and ends, and ends that lead back to the start
+    are tried, at the price 1 each. Exit code 0: nothing is invisible, or the changes are confirmed;
+    3: nothing tried reveals it.
     """
     from didact.teaching import identify
     from didact.worlds.opening import open_task_or_family

@@ -30,6 +30,7 @@ from didact.report.page.words import task_words
 from didact.report.words.beliefs import (
     Scale,
     describe_run,
+    open_lines,
     run_table,
     told_lines,
     unsure_states,
@@ -343,7 +344,11 @@ def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: 
         rows=[(weight_cells(belief, row).values(), _interval(scale, row)) for row in rows],
         unsure=unsure,
         agreed=f"In {counted(n_agreed, 'state')} the draws agree on what to do.",
-        lines=[*told_lines(belief, evaluation, task), *(f"Warning: {w}" for w in belief.warnings)],
+        lines=[
+            *told_lines(belief, evaluation, task),
+            *open_lines(belief),
+            *(f"Warning: {w}" for w in belief.warnings),
+        ],
     )
 
 

@@ -15,6 +15,7 @@ sees it. That is an implicit hitting set; its bound is the proof. What is found 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -38,12 +39,16 @@ from didact.stages import counting
 from didact.teaching.covers.set_cover import Minimum, Uncoverable, cheapest_cover
 from didact.teaching.lesson import Missing
 from didact.teaching.teach import teach
-from didact.worlds.opening import named_world
+from didact.worlds.opening import named_world, open_task, with_reward_of
 
+KINDS = ("discount", "wall", "end", "restart", "start", "slip", "world")
+"""Changes that a text can name."""
 DISCOUNTS = ("0", "1/2", "9/10", "99/100")
 """Discounts that are proposed where no changes are given."""
 MAX_PROPOSED = 40
 """States that a start, a wall or an end is proposed in, evenly spaced."""
+EXACT_UP_TO = 20_000
+"""States times features up to which `invisible_words` is exact: about a second."""
 UNSEEN = 1e-9
 """Relative size below which floats say that a proposed change does not see a direction."""
 
@@ -192,9 +197,10 @@ def identify(
 
     task: the task or family; its weights decide the BEC, what is invisible does not depend on them.
     changes: {name: task} or {name: (task, price)}, other MDPs with the same features and weights;
-        or texts such as 'discount=0.5', 'wall=12', 'end=3', 'start=0', 'slip=0.1', each at the
-        price 1, or at 'wall=12:3' the price 3; of a family those of the first member, or of the
-        one named as in '2/wall=12'. None proposes starts, discounts, single walls and ends.
+        or texts: 'discount=0.5', 'wall=12', 'end=3', 'restart=15' (an end from which the world
+        begins again), 'start=0', 'slip=0.1' and 'world=NAME', each at the price 1, or at
+        'wall=12:3' the price 3; of a family those of the first member, or of the one named as in
+        '2/wall=12'. None proposes starts, discounts, single walls and ends, and restarts.
     goal: a pair of features (i, j) to be told apart, a direction (k,) whose return is to be fixed,
         or None: everything that all changes together reveal.
     horizon: steps of a demonstration, for what is not shown from the starts; as in `teach`.
@@ -283,6 +289,17 @@ def direction_words(mdp: MDP, direction: Row) -> str:
     return f"Adding {listed}{' and so on' if len(parts) > 8 else ''} changes nothing."
 
 
+def invisible_words(mdp: MDP) -> tuple[str, ...]:
+    """What no demonstration in an MDP can narrow, in words; floats look first whether any is."""
+    if not _hides_in_floats(mdp):
+        return ()
+    if mdp.n_states * mdp.n_features > EXACT_UP_TO:
+        return ("some weights can be changed together without any effect.",)
+    simple = Task(mdp, [int(i == 0) for i in range(mdp.n_features)])
+    rows = equivalence_class(simple, arithmetic="exact")
+    return tuple(direction_words(mdp, direction) for direction in _invisible(rows))
+
+
 def _named(mdp: MDP, feature: int) -> str:
     names = mdp.feature_names
     return f"feature {feature}" if names is None else str(names[feature])
@@ -317,6 +334,7 @@ def _given(task: Task | Family, changes: Any) -> list[Change]:
     found = []
     for name, value in changes.items():
         other, price = value if isinstance(value, tuple) else (value, 1)
+        other = named_world(other)
         instance(other, Task, f"changes[{name!r}]", "or a pair of it and a price")
         found.append(Change(str(name), other, _price(price, name)))
     return found
@@ -334,6 +352,8 @@ def _parsed(given: Task | Family, text: Any) -> Change:
     where, _, rest = text.partition("=") if isinstance(text, str) else ("", "", "")
     member, _, kind = where.rpartition("/")
     value, _, price = rest.partition(":")
+    if kind == "world" and (found := re.fullmatch(r"(.+?)(?::([\d./]+))?", rest)):
+        value, price = found.groups()  # a name may hold colons of its own
     if member and not isinstance(given, Family):
         raise InvalidParameter(f"only changes of a family name a member; it is {shown(text)}")
     named: Any = int(member) if member.isdecimal() else member or 0
@@ -342,17 +362,19 @@ def _parsed(given: Task | Family, text: Any) -> Change:
         task = given[given.number(named, f"member of {shown(text)}")]
     else:
         task = given
-    if kind not in ("discount", "wall", "end", "start", "slip") or not value:
+    if kind not in KINDS or not value:
         raise InvalidParameter(
-            "a change must be discount=, wall=, end=, start= or slip= with a value, as wall=12 or "
-            f"wall=12:3 with its price; it is {shown(text)}"
+            f"a change must be {'=, '.join(KINDS[:-1])}= or {KINDS[-1]}= with a value, as wall=12 "
+            f"or wall=12:3 with its price; it is {shown(text)}"
         )
     return Change(f"{where}={value}", _changed(task, kind, value), _price(price or 1, text))
 
 
 def _changed(task: Task, kind: str, value: Any) -> Task:
-    """The task with another discount, start or slip, or a state that is closed or ends."""
+    """The task with another discount, start or slip, a state that is closed, ends or restarts."""
     mdp = task.mdp
+    if kind == "world":
+        return _other_world(task, str(value))
     given: dict[str, Any] = {"start": mdp.start, "terminal": mdp.terminal}
     moves, discount = mdp.transitions, mdp.exact_discount
     if kind == "discount":
@@ -360,28 +382,50 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
     elif kind == "slip":
         moves = _slipping(mdp, read_number(value, "slip"))
     else:
-        state = int(value) if str(value).isdigit() else -1
-        if not 0 <= state < mdp.n_states or mdp.terminal[state]:
-            raise InvalidParameter(
-                f"{kind} must name a state from 0 to {mdp.n_states - 1} that does not end; "
-                f"it is {shown(value)}"
-            )
+        state, ends = _state(mdp, kind, value), np.flatnonzero(mdp.terminal).tolist()
         if kind == "start":
             given["start"] = [int(s == state) for s in range(mdp.n_states)]
-        if kind == "end":
-            given["terminal"] = [*np.flatnonzero(mdp.terminal).tolist(), state]
-            moves = _without_rows(mdp, state)
-        if kind == "wall":
-            moves = _walled(mdp, state)
-        if kind in ("end", "wall"):
-            start = [Fraction(0) if s == state else p for s, p in enumerate(mdp.start.fractions())]
-            total = sum(start)
-            if not total:
-                raise InvalidParameter(f"{kind}={state} leaves no start; give start= another one")
-            given["start"] = [p / total for p in start]
+        elif kind == "restart":
+            given["terminal"] = [s for s in ends if s != state]
+            moves = _restarting(mdp, state)
+        else:
+            given["start"] = _start_without(mdp, kind, state)
+            if kind == "end":
+                given["terminal"] = [*ends, state]
+            moves = _without_rows(mdp, state) if kind == "end" else _walled(mdp, state)
     named = {name: getattr(mdp, name) for name in ("state_names", "action_names", "feature_names")}
     changed = MDP(moves, mdp.features, discount, **given, **named)
     return Task(changed, task.true_weights, name=f"{task.name}, {kind}={value}")
+
+
+def _other_world(task: Task, name: str) -> Task:
+    """Another world with the weights of the task."""
+    other = open_task(name, any_version=True)
+    if other.mdp.n_features != task.mdp.n_features:
+        raise InvalidParameter(
+            f"world={shown_name(name)} must have {task.mdp.n_features} features, as "
+            f"{shown_name(task.name)}; it has {other.mdp.n_features}"
+        )
+    return with_reward_of(task, other)
+
+
+def _state(mdp: MDP, kind: str, value: Any) -> int:
+    """The state that a change names: one that ends for a restart, else one that does not."""
+    state = int(value) if str(value).isdigit() else -1
+    if not 0 <= state < mdp.n_states or bool(mdp.terminal[state]) != (kind == "restart"):
+        raise InvalidParameter(
+            f"{kind} must name a state from 0 to {mdp.n_states - 1} that "
+            f"{'ends' if kind == 'restart' else 'does not end'}; it is {shown(value)}"
+        )
+    return state
+
+
+def _start_without(mdp: MDP, kind: str, state: int) -> list[Fraction]:
+    start = [Fraction(0) if s == state else p for s, p in enumerate(mdp.start.fractions())]
+    total = sum(start)
+    if not total:
+        raise InvalidParameter(f"{kind}={state} leaves no start; give start= another one")
+    return [p / total for p in start]
 
 
 def _rows(mdp: MDP) -> Iterable[tuple[int, int, int, Fraction]]:
@@ -410,6 +454,13 @@ def _walled(mdp: MDP, wall: int) -> Transitions:
 
 def _without_rows(mdp: MDP, end: int) -> Transitions:
     return _from(mdp, (row for row in _rows(mdp) if row[0] != end))
+
+
+def _restarting(mdp: MDP, end: int) -> Transitions:
+    """The end leads back to where the world begins, whatever is done there."""
+    begin = [(target, p) for target, p in enumerate(mdp.start.fractions()) if p]
+    back = [(end, action, *each) for action in range(mdp.n_actions) for each in begin]
+    return _from(mdp, [*_rows(mdp), *back])
 
 
 def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
@@ -448,6 +499,7 @@ def _proposed_of(task: Task, most: int) -> list[_Lazy]:
     kinds: list[tuple[str, Any]] = [("start", s) for s in going if not reached[s]]
     kinds += [("discount", g) for g in DISCOUNTS if Fraction(g) != mdp.exact_discount]
     kinds += [(kind, s) for kind in ("end", "wall") for s in going]
+    kinds += [("restart", s) for s in np.flatnonzero(mdp.terminal).tolist()[:most]]
     for kind, value in kinds:
         name = f"{kind}={value}" if kind == "discount" else f"{kind} at {state_words(task, value)}"
         found.append((name, kind, value))
@@ -564,11 +616,23 @@ def _sees(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool) -
 
 
 def _sees_in_floats(mdp: MDP, invisible: Sequence[Row]) -> bool:
+    directions = np.array([[float(x) for x in u] for u in invisible])
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    values = _returns(mdp) @ directions.T
+    spread = values.max(axis=1) - values.min(axis=1)
+    return bool((spread > UNSEEN * (1 + np.abs(values).max(initial=0.0))).any())
+
+
+def _hides_in_floats(mdp: MDP) -> bool:
+    counts = _returns(mdp)
+    rows = (counts[:, 1:] - counts[:, :1]).reshape(-1, mdp.n_features)
+    found = np.linalg.svd(rows.T @ rows, compute_uv=False) if len(rows) else np.zeros(1)
+    return bool(found[-1] <= UNSEEN * (1 + np.abs(counts).max(initial=0.0)) ** 2)
+
+
+def _returns(mdp: MDP) -> Floats:
+    """Successor features (n, A, k) in reachable states of the policy that takes action 0."""
     policy = np.zeros((mdp.n_states, mdp.n_actions))
     policy[:, 0] = 1.0
     counts: Floats = float_successor_features(mdp, policy).pairs
-    directions = np.array([[float(x) for x in u] for u in invisible])
-    directions /= np.abs(directions).max(axis=1, keepdims=True)
-    values = counts[reachable_states(mdp) & ~mdp.terminal] @ directions.T
-    spread = values.max(axis=1) - values.min(axis=1)
-    return bool((spread > UNSEEN * (1 + np.abs(values).max(initial=0.0))).any())
+    return counts[reachable_states(mdp) & ~mdp.terminal]

@@ -335,7 +335,7 @@ def _varied(source: Any, given: Mapping[str, Any]) -> Family:
     n = whole_number(members, "members", 1, MAX_MEMBERS)
     tasks = [open_task(source, entry) for entry in drawn_parameters(source, n, shared)]
     if isinstance(source, str) and takes_seed(source):
-        tasks = [_with_reward_of(tasks[0], task) for task in tasks]
+        tasks = [with_reward_of(tasks[0], task) for task in tasks]
     return _named(tasks, name)
 
 
@@ -374,7 +374,7 @@ def random_map(size: int, seed: int) -> list[str]:
     return list(generate_random_map(size=size, seed=seed))
 
 
-def _with_reward_of(first: Task, task: Task) -> Task:
+def with_reward_of(first: Task, task: Task) -> Task:
     """The task with the weights of the first, where it has as many features."""
     if task.mdp.n_features != first.mdp.n_features:
         return task

@@ -19,6 +19,7 @@ from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words, pair_words, state_words, step_words
 from didact.planning import Evaluation
 from didact.report.words import Description, Listing
+from didact.teaching.identify import invisible_words
 
 LONGEST_FEATURE = 24
 MAX_UNSURE, AGREED = 8, 0.995
@@ -110,12 +111,24 @@ def forged_lines(belief: Belief) -> list[str]:
     return [f"{said}: demonstration {found}; at most {belief.settings['lies']} may be"]
 
 
+def open_lines(belief: Belief) -> list[str]:
+    """Why a posterior stays wide: what no demonstration in this MDP can narrow, in words."""
+    found = () if belief.is_point else invisible_words(belief.mdp)
+    if not found:
+        return []
+    more = "" if len(found) == 1 else f" ({len(found) - 1} more)"
+    return [
+        f"No demonstration here can narrow this: {found[0][0].lower()}{found[0][1:-1]}{more}; "
+        "didact identify finds what would reveal it."
+    ]
+
+
 def describe_belief(
     task: Task, belief: Belief, evaluation: Evaluation | None, fit: Fit | None
 ) -> Description:
     """The learner, the certificate, the loss, warnings, and how well the data fit."""
     warnings = tuple(f"warning: {line}" for line in belief.warnings)
-    facts: list[str | Listing] = [*told_lines(belief, evaluation, task)]
+    facts: list[str | Listing] = [*told_lines(belief, evaluation, task), *open_lines(belief)]
     facts.append(Listing("", warnings, MAX_WARNINGS, "warning"))
     # A forged step is no sign of a confidence that is too high, which the fit would take it for.
     facts += forged_lines(belief) or fit_lines(task, fit)
