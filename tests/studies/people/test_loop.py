@@ -14,18 +14,19 @@ DESIGN = design_study(TASK, n_questions=8, n_practice=0, n_rounds=2, conditions=
 
 
 def q_values(task, weights):
-    """Action values (S, A) by plain value iteration on a dense table."""
+    """Action values (..., S, A) by plain value iteration on a dense table; for rewards (..., k)."""
     mdp = task.mdp
     table = np.zeros((mdp.n_states * mdp.n_actions, mdp.n_states))
     moves = mdp.transitions
     for row in range(len(table)):
         for i in range(moves.offsets[row], moves.offsets[row + 1]):
             table[row, moves.successors[i]] += moves.probabilities.floats[i]
-    reward, values = mdp.features.floats @ weights, np.zeros(mdp.n_states)
+    reward = np.asarray(weights) @ mdp.features.floats.T
+    values = np.zeros_like(reward)
     for _ in range(600):
-        gained = (table @ values).reshape(mdp.n_states, mdp.n_actions)
-        found = reward[:, None] + float(mdp.discount) * gained
-        values = np.where(mdp.terminal, reward, found.max(axis=1))
+        gained = (values @ table.T).reshape(*reward.shape, mdp.n_actions)
+        found = reward[..., None] + float(mdp.discount) * gained
+        values = np.where(mdp.terminal, reward, found.max(axis=-1))
     return found
 
 
@@ -35,12 +36,11 @@ def answers_of(weights) -> list[Kept]:
     return [Kept("test", 0, state, int(best[state]), 0, None, 0.0) for _, state in DESIGN.test]
 
 
-def log_likelihood(weights, answers) -> float:
+def log_likelihood(weights, answers):
     found = q_values(TASK, weights)
-    chosen = [(each.state, each.action) for each in answers]
-    soft = CONFIDENCE * (found - found.max(axis=1, keepdims=True))
-    norms = np.log(np.exp(soft).sum(axis=1))
-    return float(sum(soft[s, a] - norms[s] for s, a in chosen))
+    soft = CONFIDENCE * (found - found.max(axis=-1, keepdims=True))
+    norms = np.log(np.exp(soft).sum(axis=-1))
+    return sum(soft[..., each.state, each.action] - norms[..., each.state] for each in answers)
 
 
 def test_the_explaining_reward_is_the_most_likely_and_what_is_shown_excludes_it():
@@ -52,7 +52,7 @@ def test_the_explaining_reward_is_the_most_likely_and_what_is_shown_excludes_it(
         best = log_likelihood(weights, answers)
         others = rng.normal(size=(200, 5))
         others /= np.linalg.norm(others, axis=1, keepdims=True)
-        assert best >= max(log_likelihood(each, answers) for each in others) - 1e-6
+        assert best >= log_likelihood(others, answers).max() - 1e-6
         values = q_values(TASK, weights)
         regrets = [
             max(values[s].max() - values[s, a] for s, a in each) / np.ptp(values)
