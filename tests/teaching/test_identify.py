@@ -305,6 +305,10 @@ def test_in_a_family_stays_invisible_what_no_member_shows() -> None:
     proposed = identify(family)
     assert proposed.confirmed
     assert proposed.left == ()
+    odd = didact.Family(family.members, names=("slip=1/2", "slip=1/2/a: b"))
+    found = identify(odd, ["slip=1/2/wall=4:2", "slip=1/2/a: b/end=1"])
+    assert [change.name for change in found.tried] == ["slip=1/2/wall=4", "slip=1/2/a: b/end=1"]
+    assert [change.n_revealed for change in found.tried] == [0, 1]
     for text, words in (("2/wall=1", "member of"), ("other/wall=1", "member of")):
         with pytest.raises(DidactError, match=words):
             identify(family, [text])

@@ -349,25 +349,30 @@ def _price(value: Any, name: Any) -> Fraction:
 
 def _parsed(given: Task | Family, text: Any) -> Change:
     """A change from a text kind=value or kind=value:price, of a family member/kind=value."""
-    where, _, rest = text.partition("=") if isinstance(text, str) else ("", "", "")
-    member, _, kind = where.rpartition("/")
+    asked, prefix, task = text if isinstance(text, str) else "", "", given
+    if isinstance(given, Family):
+        numbers = {name: i for i, name in enumerate(given.names)}
+        numbers |= {str(i): i for i in range(len(given))}
+        meant = [name for name in numbers if asked.startswith(f"{name}/")]  # may hold / and =
+        if meant:
+            prefix = f"{max(meant, key=len)}/"
+        task = given[numbers.get(prefix[:-1], 0)]
+    where, _, rest = asked.removeprefix(prefix).partition("=")
+    unknown, _, kind = where.rpartition("/")
     value, _, price = rest.partition(":")
     if kind == "world" and (found := re.fullmatch(r"(.+?)(?::([\d./]+))?", rest)):
         value, price = found.groups()  # a name may hold colons of its own
-    if member and not isinstance(given, Family):
+    if unknown and isinstance(given, Family):
+        given.number(unknown, f"member of {shown(text)}")
+    if unknown:
         raise InvalidParameter(f"only changes of a family name a member; it is {shown(text)}")
-    named: Any = int(member) if member.isdecimal() else member or 0
-    task: Task
-    if isinstance(given, Family):
-        task = given[given.number(named, f"member of {shown(text)}")]
-    else:
-        task = given
+    assert isinstance(task, Task)
     if kind not in KINDS or not value:
         raise InvalidParameter(
             f"a change must be {'=, '.join(KINDS[:-1])}= or {KINDS[-1]}= with a value, as wall=12 "
             f"or wall=12:3 with its price; it is {shown(text)}"
         )
-    return Change(f"{where}={value}", _changed(task, kind, value), _price(price or 1, text))
+    return Change(f"{prefix}{kind}={value}", _changed(task, kind, value), _price(price or 1, text))
 
 
 def _changed(task: Task, kind: str, value: Any) -> Task:
