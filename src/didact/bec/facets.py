@@ -28,7 +28,6 @@ from didact.bec.nnls import (
     EXCLUDED,
     FREE,
     Workspace,
-    forget,
     nearest_in_cone,
     new_workspace,
     solve_nonnegative,
@@ -50,10 +49,6 @@ IS_REDUNDANT, IS_EQUALITY = -1, -2
 
 _JOLT = 0.25
 """Share of the smallest slack by which the start of rays is moved: ties of first meetings go."""
-
-_SOLVES_PER_BASIS = 64
-"""Solves start from the support of the last one, which halves the time or better where features are
-many; from nothing now and then, so that rounding does not pile up in the basis."""
 
 _FIRM_MULTIPLIER = 1e-3
 """A generator with a smaller multiplier may be rounding; it is not taken into L on its account."""
@@ -180,34 +175,28 @@ def settle_rows(
 
     Its residual is in the workspace. The number of rows where none is left.
     """
-    size = n_facets - n_facets  # a literal 0 would have the kernels below compiled twice
     for row in range(len(rows)):
         if not settled[row]:
-            if row % _SOLVES_PER_BASIS == 0:
-                forget(size, work)
-                size = 0
-            size, distance, verdict = measure(rows, row, generators, n_facets, size, work)
+            distance, verdict = measure(rows, row, generators, n_facets, work)
             if verdict != INSIDE:
-                forget(size, work)
                 return row, verdict
             settled[row] = True
             evidence[0] = max(evidence[0], distance)
-    forget(size, work)
     return len(rows), INSIDE
 
 
 @kernel
 def measure(
-    rows: Any, row: int, generators: Any, n_facets: int, size: int, work: Workspace
-) -> tuple[int, float, int]:
-    """Size of the support, distance of a row from the cone, and INSIDE, OUTSIDE or UNKNOWN."""
-    size, distance, converged = solve_nonnegative(generators, n_facets, rows, row, size, work)
+    rows: Any, row: int, generators: Any, n_facets: int, work: Workspace
+) -> tuple[float, int]:
+    """The distance of a row from the cone, and INSIDE, OUTSIDE or UNKNOWN."""
+    size, distance, converged = solve_nonnegative(generators, n_facets, rows, row, work)
     total = 1.0
     for c in range(size):
         total += work.multipliers[c]
     if distance <= min(TOLERANCE, ROUNDING * total):
-        return size, distance, INSIDE
-    return size, distance, OUTSIDE if converged and distance > TOLERANCE else UNKNOWN
+        return distance, INSIDE
+    return distance, OUTSIDE if converged and distance > TOLERANCE else UNKNOWN
 
 
 def _first_met(rows: Floats, slack: Floats, settled: Any, row: int, separator: Floats) -> int:
@@ -232,10 +221,7 @@ def _minimal(facets: Floats) -> tuple[list[int], float, float, int]:
     margin, largest, n_unknown = np.inf, 0.0, 0
     for facet in range(n):
         work.state[facet] = EXCLUDED
-        size, distance, verdict = measure.run(
-            4 * facets.size * k, facets, facet, generators, n, 0, work
-        )
-        forget(size, work)
+        distance, verdict = measure.run(4 * facets.size * k, facets, facet, generators, n, work)
         if verdict == INSIDE:
             largest = max(largest, distance)
             continue

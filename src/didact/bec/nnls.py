@@ -99,7 +99,7 @@ def nearest_in_cone(generators: Floats, target: Floats) -> NearestPoint:
     n, k = generators.shape
     transposed, work = np.ascontiguousarray(generators.T), new_workspace(n, k)
     size, distance, converged = solve_nonnegative.run(
-        4 * n * k * k, transposed, n, target[None], 0, 0, work
+        4 * n * k * k, transposed, n, target[None], 0, work
     )
     order = work.support[:size].argsort()
     return NearestPoint(
@@ -158,8 +158,7 @@ def find_residuals(
     for at in range(len(targets)):
         if leave_own_out:
             work.state[at] = EXCLUDED
-        size, _, _ = solve_nonnegative(generators, n, targets, at, n - n, work)
-        forget(size, work)
+        solve_nonnegative(generators, n, targets, at, work)
         for j in range(k):
             residuals[at, j] = work.residual[j]
         if leave_own_out:
@@ -211,27 +210,21 @@ def find_needed(rows: Any, generators: Any, work: Workspace, kept: Any) -> int:
 @kernel
 def holds(rows: Any, row: int, generators: Any, n: int, work: Workspace) -> bool:
     """Whether the cone of the first n generators surely holds a row."""
-    size, distance, converged = solve_nonnegative(generators, n, rows, row, n - n, work)
-    forget(size, work)
+    _, distance, converged = solve_nonnegative(generators, n, rows, row, work)
     return bool(converged and distance <= TOLERANCE)
 
 
 @kernel
 def solve_nonnegative(
-    generators: Any, n: int, targets: Any, at: int, size: int, work: Workspace
+    generators: Any, n: int, targets: Any, at: int, work: Workspace
 ) -> tuple[int, float, bool]:
     """Size of the support, distance of targets[at], and whether the solve converged.
 
     generators: (k, n or more), one in each column: slopes of all of them are then vector sums.
-    size: of the support of the last target, from which this solve starts; 0 starts from nothing.
     """
-    k, ended = len(work.residual), False
+    k, size, ended, is_fitted = len(work.residual), 0, False, True
     for j in range(k):
         work.residual[j] = targets[at, j]
-    for c in range(size):
-        work.coordinates[c] = 0.0
-    project(size, work)
-    is_fitted = size == 0
     for _ in range(20 * k + 100):
         if not is_fitted:
             back_substitute(size, work)
@@ -264,14 +257,9 @@ def solve_nonnegative(
         size += 1
         is_fitted = False
     gap = recompute_residual(generators, targets, at, size, work)
-    return size, norm(work.residual), ended and gap <= DRIFT
-
-
-@kernel
-def forget(size: int, work: Workspace) -> None:
-    """Empty the support, so that the next solve starts from nothing."""
     for c in range(size):
-        work.state[work.support[c]] = FREE
+        work.state[work.support[c]] = FREE  # for the next solve
+    return size, norm(work.residual), ended and gap <= DRIFT
 
 
 @kernel
