@@ -23,7 +23,7 @@ from didact.planning import Plan, solve
 from didact.report.page.neutral import neutral_world
 from didact.report.page.scene import WIDEST_CELL, Picture, Scene, scene_of, stub, view_of
 from didact.report.page.templates import render
-from didact.report.page.world import picture_key
+from didact.report.page.world import feature_label, neutral_legend, picture_key
 from didact.studio.worlds import opened
 
 CELL = re.compile(r"row \d{1,3}, column \d{1,3}(?:[;,] )?")
@@ -67,9 +67,18 @@ def viewed(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
         "states": _places(task, scene, situations),
         "at": state,
         "picture": board_picture(task, scene, plan, state, alike),
-        "key": picture_key(task, scene, has_moves=plan is not None and any(scene.arrows)),
+        "key": _key(task, scene, plan),
+        "grounds": render("neutral_legend.html.jinja", kinds=neutral_legend(task, scene), key=""),
         "best": {} if plan is None else _best(task, plan, alike),
     }
+
+
+def _key(task: Task, scene: Scene, plan: Plan | None) -> str:
+    """What the signs mean; beside a plan also what pays each reward of a known environment."""
+    signs = picture_key(task, scene, has_moves=plan is not None and any(scene.arrows))
+    names = [task.mdp.feature_name(i) for i in range(task.mdp.n_features)]
+    paid = [label for i, name in enumerate(names) if (label := feature_label(task, i)) != name]
+    return signs if plan is None or not paid else f"{signs} Rewards: {'; '.join(paid)}."
 
 
 def member_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,15 +20,16 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, flag, shown, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.files import family_document, task_document
+from didact.mdp.naming import action_words
 from didact.mdp.task import is_grid
-from didact.planning import rollout, solve
+from didact.planning import Plan, rollout, solve
 from didact.report.page.facts import Facts, gather
 from didact.report.page.family import family_page, frontier_page
 from didact.report.page.halfspaces import half_spaces_drawn, likely_pairs
 from didact.report.page.lesson import lesson_page, lesson_piece
-from didact.report.page.scene import amount
+from didact.report.page.scene import amount, scene_of, state_in_words
 from didact.report.page.words import proof_words, verdict_words, weights_words
-from didact.report.page.world import task_drawn, task_picture
+from didact.report.page.world import feature_label, task_drawn, task_picture
 from didact.report.page.writing import EXACT_UP_TO
 from didact.report.words.lessons import status_words
 from didact.stages import stage
@@ -232,11 +233,22 @@ def _believer(task: Task, witness: Sequence[Fraction] | None) -> dict[str, Any] 
     return {
         "words": weights_words(task.mdp, witness),
         "n_astray": int(astray.sum()),
+        "choice": _astray_words(task, plan, true, int(astray.argmax())),
         "picture": _believed(task, plan, int(astray.argmax())),
     }
 
 
-def _believed(task: Task, plan: Any, state: int) -> str | None:
+def _astray_words(task: Task, plan: Plan, true: Plan, state: int) -> str:
+    """What a believer takes for best in a state, and what is best there."""
+    believed, best = (
+        " or ".join(action_words(task, action) for action in each.optimal_actions(state))
+        for each in (plan, true)
+    )
+    place = state_in_words(task.mdp, state, scene_of(task, plan))
+    return f"In {place}, it would choose {believed}; best is {best}."
+
+
+def _believed(task: Task, plan: Plan, state: int) -> str | None:
     """What a believer would do, drawn where it goes wrong first; None without a picture."""
     if is_grid(task):
         return task_drawn(task, plan)[0]
@@ -267,6 +279,7 @@ def _cone(
         bounds = [_bar(*pair) for pair in weight_bounds(exact, k, chosen.unit, sign)]
     return {
         "names": [mdp.feature_name(i) for i in range(k)],
+        "labels": [feature_label(bec.task, i) for i in range(k)],
         "weights": bec.task.weights.tolist(),
         "pair": chosen.pair,
         "unit": chosen.unit,
@@ -328,7 +341,8 @@ def rolled(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
     plan = solve(task.mdp, task.true_weights)
     best = plan.optimal.argmax(axis=1)
     found = rollout(task.mdp, best, horizon=length, seed=np.random.default_rng(0), start=state)
-    words = f"{counted(len(found), 'step')} from state {state}"
+    begins = state_in_words(task.mdp, state, scene_of(task, plan))
+    words = f"{counted(len(found), 'step')} from {begins}"
     return {"demonstration": [list(pair) for pair in found], "words": words}
 
 

@@ -183,13 +183,14 @@ def legend(task: Task, scene: Scene | None) -> Legend:
     weights = task.weights[:MAX_FEATURES].tolist()
     return Legend(
         entries=tuple(
-            (letters[i], i % N_COLOURS, _named(task, i), weight) for i, weight in enumerate(weights)
+            (letters[i], i % N_COLOURS, feature_label(task, i), weight)
+            for i, weight in enumerate(weights)
         ),
         n_more=mdp.n_features - len(weights),
     )
 
 
-def _named(task: Task, feature: int) -> str:
+def feature_label(task: Task, feature: int) -> str:
     """The name of a feature, and what happens there in an environment that is known."""
     name = task.mdp.feature_name(feature)
     event = event_words(task.name, name)

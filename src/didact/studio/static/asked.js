@@ -27,7 +27,7 @@ export function asked(panel, desk) {
         desk.mark([]);
       } else {
         told.textContent = `What would you do in ${answer.place}?`;
-        desk.mark([answer.state]);
+        if (!panel.hidden) desk.mark([answer.state]);
         asking.replaceChildren(make("p", { className: "buttons" }, ...answer.actions.map((words, action) =>
           make("button", { type: "button", onclick: () => { answers.push([answer.state, action]); next(); } }, words))));
         asking.querySelector("button").focus();

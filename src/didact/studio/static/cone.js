@@ -41,6 +41,9 @@ export function cone(panel, desk) {
       slider.value = String(n);
       update();
     },
-    forget: () => shown.forget(),
+    forget(isOther) {
+      shown.forget(isOther);
+      if (isOther) { told.textContent = ""; mistaken.replaceChildren(); delete panel.dataset.answered; }
+    },
   };
 }

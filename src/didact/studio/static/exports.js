@@ -56,5 +56,9 @@ export function exports_(panel, desk) {
     canvas.toBlob((blob) => save("world.png", blob), "image/png");
   }
 
-  return { opened };
+  return { opened, forget(isOther) {
+    if (!isOther) return;
+    for (const each of [buttons, python.text, command.text]) each.replaceChildren();
+    delete panel.dataset.ready;
+  } };
 }

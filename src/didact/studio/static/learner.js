@@ -34,7 +34,7 @@ export function learner(panel, desk) {
   function next() {
     const at = answers.length;
     if (at >= quiz.states.length) return finish();
-    desk.mark([quiz.states[at]]);
+    if (!panel.hidden) desk.mark([quiz.states[at]]);
     asking.replaceChildren(
       make("h3", {}, `Question ${at + 1} of ${quiz.states.length}: what is best in ${quiz.places[at]}?`),
       make("p", { className: "buttons" }, ...quiz.actions.map((words, action) =>

@@ -4,6 +4,8 @@ import { ask } from "./ask.js";
 import { byId, make } from "./elements.js";
 import { latest } from "./work.js";
 
+const CHOICES = { passenger: "Passenger", to: "Destination", looking: "Looking" };
+
 // The view; board: the page's board; subject(): the world now; isSecret(): whether a game hides what is best;
 // open(kind, question): asks for a world and shows it; drawn(view): called when a picture has come.
 export function situation(board, { subject, isSecret, open, drawn }) {
@@ -11,10 +13,11 @@ export function situation(board, { subject, isSecret, open, drawn }) {
   let view = null, chosen = [], at = null, member = 0;
 
   const update = latest(async () => {
-    const about = JSON.stringify(subject());
+    const about = JSON.stringify(subject()), secret = isSecret();
     try {
-      const told = await ask("view", { ...subject(), member, secret: isSecret(), ...(at === null ? {} : { at }) });
-      if (!told || about !== JSON.stringify(subject())) return;
+      const told = await ask("view", { ...subject(), member, secret, ...(at === null ? {} : { at }) });
+      // A picture with arrows that comes when a game has begun is not shown.
+      if (!told || about !== JSON.stringify(subject()) || secret !== isSecret()) return;
       view = told;
       at = told.at ?? null;
       chosen = at === null ? [] : told.states[at]?.slice(1) ?? [];
@@ -38,11 +41,11 @@ export function situation(board, { subject, isSecret, open, drawn }) {
   function choice(i, options) {
     if (options.length < 2) return "";
     const words = options.map((text) => text.split(" ")[0]);
-    const name = words.every((word) => word === words[0]) ? words[0] : "Situation";
-    const select = make("select", { onchange: () => { chosen[i] = select.value; jump(); } },
-      ...options.map((text) => make("option", { value: text }, name === "Situation" ? text : text.slice(name.length + 1) || text)));
+    const name = words.every((word) => word === words[0]) && words[0] in CHOICES ? words[0] : "Situation";
+    const select = make("select", { onchange: () => { chosen[i] = select.value; jump(i); } },
+      ...options.map((text) => make("option", { value: text }, name in CHOICES ? text.slice(name.length + 1) || text : text)));
     select.value = chosen[i] ?? options[0];
-    return make("label", { className: "field" }, { passenger: "Passenger", to: "Destination", looking: "Looking" }[name] ?? name, select);
+    return make("label", { className: "field" }, CHOICES[name] ?? name, select);
   }
 
   function members() {
@@ -53,13 +56,11 @@ export function situation(board, { subject, isSecret, open, drawn }) {
       make("button", { type: "button", id: "open-member", onclick: () => open("member", { ...subject(), member }) }, "Open this member alone"));
   }
 
-  // Goes to the state of the chosen situation, in the same cell where there is one.
-  function jump() {
-    const cell = at === null ? null : view.states[at]?.[0];
-    const same = (state) => state.length && state.slice(1).every((part, i) => part === chosen[i]);
-    const exact = view.states.findIndex((state) => same(state) && state[0] === cell);
-    at = exact >= 0 ? exact : view.states.findIndex(same);
-    if (at < 0) at = null;
+  // Goes to a state with the part that was chosen, in which as much else as can be is as it was.
+  function jump(part) {
+    const now = [at === null ? null : view.states[at]?.[0], ...chosen];
+    const alike = (state) => (state[part + 1] === chosen[part] ? now.filter((each, i) => each === state[i]).length : -1);
+    at = view.states.reduce((best, state, i) => (alike(state) > alike(view.states[best]) ? i : best), 0);
     update();
   }
 

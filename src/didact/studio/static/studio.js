@@ -31,6 +31,7 @@ const views = tabs(byId("tabs"), byId("panels"), showTools);
 const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
 const desk = {
   subject: () => subject, lesson: () => lesson.told(), settings: () => lesson.settings(), mark, secret,
+  hasBoard: () => !byId("board").querySelector(".cells").hidden,
 };
 const games = {};
 for (const [name, words, view] of [
@@ -73,6 +74,15 @@ function showTools(view) {
   byId("tools").hidden = !isPainted() || !canPaint(view);
   byId("tools").closest(".left").classList.toggle("playing", !canPaint(view));
 }
+
+// Another world: nothing that the views said of the last one stays while its answers are made.
+function replace(next) {
+  seen = looked = null;
+  forgetAll();
+  change(next);
+}
+
+function forgetAll() { for (const game of Object.values(games)) game.forget?.(true); }
 
 function change(next, isDone = true, isSliding = false) {
   subject = next;
@@ -145,7 +155,11 @@ function drawnOther(told) {
   if (other.isFamily() && isNew && !["lesson", "export"].includes(chosen)) { openGame(chosen); games[chosen].closed?.(); }
   if (told.error) { status.textContent = told.error; status.classList.add("problem"); return; }
   if (isSecret()) byId("key").innerHTML = (told.rules ? `<p>${told.rules}</p>` : "") + told.legend;
-  else byId("key").textContent = [told.key, told.rules].filter(Boolean).join(" ");
+  else {
+    const best = told.best?.[told.at], here = best?.length ? `Best here: ${best.join(" or ")}.` : "";
+    byId("key").innerHTML = told.grounds ?? "";
+    byId("key").append(make("p", { className: "key" }, [here, told.key, told.rules].filter(Boolean).join(" ")));
+  }
   status.textContent = told.rows ? "" : "This world has no map: it is taught by the names of its states.";
   byId("board").dataset.view = told.at ?? "";
 }
@@ -167,9 +181,9 @@ function mark(states) {
 
 function secret(on) {
   byId("board").classList.toggle("secret", on);
-  if (!isPainted()) other.update();
-  else if (seen) draw(seen);
-  else describe();
+  if (isPainted()) return seen ? draw(seen) : describe();
+  if (on) world.picture(""); // what is best is hidden at once, not when the other picture comes
+  other.update();
 }
 
 function isSecret() { return byId("board").classList.contains("secret"); }
@@ -235,6 +249,7 @@ const look = latest(async () => {
     status.textContent = error.message;
     status.classList.add("problem");
     lesson.fail(error.message);
+    forgetAll();
     shown(number);
   }
 });
@@ -288,7 +303,7 @@ function restore(state) {
   subject = state;
   leave();
   keep();
-  for (const game of Object.values(games)) game.forget?.();
+  forgetAll();
   other.forget();
   show();
 }
@@ -314,7 +329,7 @@ function checkLink() {
 addEventListener("hashchange", () => {
   const found = named();
   checkLink();
-  if (found && JSON.stringify(found) !== JSON.stringify(subject)) change(found);
+  if (found && JSON.stringify(found) !== JSON.stringify(subject)) replace(found);
 });
 
 byId("link").addEventListener("click", async (event) => {
@@ -349,11 +364,10 @@ async function openAsked(kind, question, place = status) {
   const told = await work(place, "Opening", () => openAsked(kind, question, place), kind, question);
   if (!told) return;
   dialog.close();
-  seen = looked = null;
-  change(told.subject);
+  replace(told.subject);
 }
 
-presets((chosen) => { seen = looked = null; change(chosen); });
+presets(replace);
 
 // A cell that a text names is lit while the text is pointed at, focused or touched.
 const NAMED = /row (\d+), column (\d+)/;

@@ -6,13 +6,14 @@ import { believer, rewards } from "./rewards.js";
 import { latest, work } from "./work.js";
 
 export function teacher(panel, desk) {
-  let chosen = [];
+  let chosen = [], places = [];
   const told = make("p", { className: "verdict", role: "status" });
   const meter = make("meter", { min: "0", max: "1", "aria-label": "Share of constraints shown" });
   const length = make("input", { type: "number", min: "1", max: "200", value: "20", "aria-label": "Steps of a demonstration" });
   const state = make("input", { type: "number", min: "0", value: "0", "aria-label": "State to start in" });
   const add = make("button", { type: "button", onclick: () => pick(Number(state.value)) }, "Show from this state");
-  const again = make("button", { type: "button", onclick: () => { chosen = []; update(); } }, "Begin again");
+  const byNumber = make("span", { className: "fields" }, make("label", { className: "field" }, "State number", state), add);
+  const again = make("button", { type: "button", onclick: () => { chosen = []; places = []; update(); } }, "Begin again");
   const list = make("ol", { className: "chosen" });
   const problem = make("p", { className: "status problem", role: "status" });
   const beside = make("p"), mistaken = make("div"), view = make("div");
@@ -20,7 +21,7 @@ export function teacher(panel, desk) {
     told, meter,
     make("p", { className: "lead" }, "Choose a cell of the world: the teacher walks on from there, and the learner watches. Show as little as you can."),
     make("p", { className: "fields" }, make("label", { className: "field" }, "Steps", length),
-      make("label", { className: "field" }, "State number", state), add, again),
+      byNumber, again),
     problem, list, beside, make("h3", {}, "The most mistaken learner found that still fits"), mistaken, view,
   );
   const shown = rewards(view, () => update());
@@ -33,6 +34,7 @@ export function teacher(panel, desk) {
       const rolled = await ask("roll", { ...about, state: from, length: Number(length.value) });
       if (!rolled || about !== desk.subject()) return;
       chosen.push(rolled.demonstration);
+      places.push(rolled.words);
       update();
     } catch (error) {
       problem.textContent = error.message;
@@ -40,9 +42,10 @@ export function teacher(panel, desk) {
   }
 
   const update = latest(async () => {
-    list.replaceChildren(...chosen.map((demonstration, i) => make("li", {},
-      `${counted(demonstration.length, "step")} from state ${demonstration[0][0]} `,
-      make("button", { type: "button", "aria-label": `Take demonstration ${i + 1} away`, onclick: () => { chosen.splice(i, 1); update(); } }, "✕"))));
+    list.replaceChildren(...chosen.map((_, i) => make("li", {},
+      `${places[i]} `,
+      make("button", { type: "button", "aria-label": `Take demonstration ${i + 1} away`, onclick: () => { chosen.splice(i, 1); places.splice(i, 1); update(); } }, "✕"))));
+    byNumber.hidden = desk.hasBoard(); // without one its states have numbers only
     desk.mark(chosen.flat().map(([s]) => s));
     try {
       const answer = await work(problem, "Looking for what stays open", update, "fit", { ...desk.subject(), demonstrations: chosen, settings: desk.settings(), ...shown.wish() });
@@ -64,5 +67,13 @@ export function teacher(panel, desk) {
 
   const count = (them) => `${counted(them.length, "demonstration")}, ${counted(them.flat().length, "step")}`;
 
-  return { pick, opened: () => update(), forget() { chosen = []; shown.forget(); } };
+  return { pick, opened: () => update(), forget(isOther) {
+    chosen = [];
+    places = [];
+    shown.forget(isOther);
+    if (!isOther) return;
+    for (const each of [told, list, beside, mistaken]) each.replaceChildren();
+    meter.value = 0;
+    delete panel.dataset.answered;
+  } };
 }

@@ -21,7 +21,7 @@ export function rewards(root, asks) {
   function options(told) {
     if (JSON.stringify(told.names) === JSON.stringify(names)) return;
     names = told.names;
-    const list = () => names.map((name, i) => make("option", { value: String(i) }, name));
+    const list = () => (told.labels ?? names).map((name, i) => make("option", { value: String(i) }, name));
     for (const select of [...pairs, unit]) select.replaceChildren(...list());
     pairs[1].selectedIndex = 1;
   }
@@ -33,8 +33,10 @@ export function rewards(root, asks) {
       const pair = pairs.map((select) => Number(select.value));
       return { unit: Number(unit.value), ...(pair[0] !== pair[1] && names.length > 2 ? { pair } : {}) };
     },
-    forget() { names = []; },
+    // isOther: the world is another one, and nothing of the last is shown.
+    forget(isOther) { names = []; if (isOther) root.hidden = true; },
     show(told) {
+      root.hidden = false;
       options(told);
       unit.value = String(told.unit ?? 0);
       if (told.pair) told.pair.forEach((feature, i) => { pairs[i].value = String(feature); });
@@ -43,7 +45,7 @@ export function rewards(root, asks) {
       ball.hidden = !told.normals;
       if (told.normals) round.show(told);
       measuring.hidden = !told.bounds;
-      if (told.bounds) bars(scale, told);
+      if (told.bounds) bars(scale, { ...told, names: told.labels ?? told.names });
       else scale.textContent = "There is no bound to tell: one weight, a reward of zero, or floats only.";
     },
   };
@@ -61,5 +63,6 @@ export function believer(root, told) {
     make("p", {}, make("b", {}, told.believer.words), ` still fits. Who believes it goes wrong in ${told.believer.n_astray} states`
       + (told.loss === null ? "." : ` and may lose ${told.loss.toPrecision(3)} from the start. This is what it would do:`)),
     picture,
+    make("p", {}, told.believer.choice),
   );
 }

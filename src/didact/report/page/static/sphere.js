@@ -51,12 +51,17 @@ export function sphere(canvas) {
     shown.names.forEach((name, i) => {
       const end = at([0, 1, 2].map((j) => Number(i === j)), 1.04);
       pen.beginPath();
+      [pen.strokeStyle, pen.lineWidth] = [pen.fillStyle, 1];
       pen.moveTo(canvas.width / 2, canvas.height / 2);
       pen.lineTo(end.x, end.y);
       pen.stroke();
       const words = name.slice(0, 20), wide = pen.measureText(words).width;
       const within = (value, least, most) => Math.max(least, Math.min(value, most));
-      pen.fillText(words, within(end.x, 4, canvas.width - wide - 4), within(end.y, 13 * size, canvas.height - 4 * size));
+      const place = [within(end.x, 4, canvas.width - wide - 4), within(end.y, 13 * size, canvas.height - 4 * size)];
+      pen.strokeStyle = colour("--paper");
+      pen.lineWidth = 4 * size;
+      pen.strokeText(words, ...place); // a rim, so that dots behind a name do not hide it
+      pen.fillText(words, ...place);
     });
     const length = Math.hypot(...shown.weights) || 1;
     const star = at(shown.weights.map((weight) => weight / length));
