@@ -53,7 +53,11 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
 @click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
-@click.option("--held", help="For how many steps others are taken, as 1,4,16; once by default.")
+@click.option(
+    "--held",
+    help="For how many steps others are taken, as 1,4,16; once by default, and for 16 steps, too, "
+    "where once makes no difference.",
+)
 @click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
 @options.number(
@@ -126,7 +130,7 @@ def command(
         text = given[name]
         given[name] = None if text is None else [part.strip() for part in text.split(",")]
     given["starts"] = options.read_numbers(given["starts"], "--starts")
-    given["held"] = options.read_numbers(given["held"], "--held") or 1
+    given["held"] = options.read_numbers(given["held"], "--held")
     if given["seconds"] is not None:  # half for what is seen, half for the lesson
         given["seconds"] /= 2
     parameters = options.read_settings(settings)

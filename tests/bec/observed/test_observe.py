@@ -9,7 +9,7 @@ from gymnasium import spaces
 
 import didact
 from didact.errors import DidactWarning, InvalidModel, InvalidParameter
-from didact.report.words.observed import measured_lines
+from didact.report.words.observed import measured_lines, seen_lines
 from didact.stages import Deadline, listening
 from didact.teaching.clips.lesson import clips_of
 from didact.worlds.simulators.classics import LQR
@@ -42,6 +42,36 @@ def test_courses_stand_beside_single_steps_and_do_not_change_the_tolerance():
     np.testing.assert_array_equal(more.rows[:, :8], one.rows)
     np.testing.assert_array_equal(more.others[:, 8:], more.others[:, :8])
     assert more.setting.tolerance == one.setting.tolerance
+
+
+class Patient:
+    """Action 1 for three steps in a row ends an episode; one alone is made good by the policy."""
+
+    action_space = spaces.Discrete(2)
+    weights = np.array([1.0])
+    time_limit = 30
+
+    def start(self, n, rng):
+        return np.zeros((n, 1))
+
+    def step(self, states, actions):
+        after = np.where(np.asarray(actions)[:, None] == 1, states + 1, 0.0)
+        return after, np.ones(len(states)), after[:, 0] >= 3
+
+    def features(self, next_observation):
+        return np.ones((len(next_observation), 1))
+
+    def best_policy(self, discount):
+        return lambda seen: np.zeros(len(np.atleast_2d(seen)), dtype=int)
+
+
+def test_actions_are_taken_for_longer_where_taking_them_once_makes_no_difference():
+    seen = observe(Patient(), discount=0.9, n_rollouts=3, length=5)
+    assert seen.setting.alternatives.held == (1, 16)
+    assert any("each was also taken for 16 steps" in line for line in seen_lines(seen))
+    assert didact.certify(seen, didact.teach(seen)).certificate.holds
+    with pytest.raises(InvalidModel, match="no action makes a difference to the return"):
+        observe(Patient(), discount=0.9, n_rollouts=3, length=5, held=1)
 
 
 def test_rows_are_in_the_order_of_rollouts_and_steps():
@@ -387,7 +417,7 @@ def test_a_return_far_below_the_expected_one_is_a_warning():
     with pytest.warns(DidactWarning, match="return of an episode, 100, is far below the expected"):
         seen = observe(Long(), expected_return=200.0, **given)
     assert any("far below the expected 200" in note for note in seen.notes)
-    assert any("far below the expected 200" in line for line in measured_lines(seen))
+    assert any("far below the expected 200" in line for line in seen_lines(seen))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert observe(Long(), expected_return=110.0, **given).notes == ()

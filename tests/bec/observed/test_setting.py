@@ -18,7 +18,7 @@ from didact.bec.observed.setting import (
     slack_of,
 )
 from didact.errors import InvalidModel, InvalidParameter
-from didact.report.words.observed import measured_lines
+from didact.report.words.observed import seen_lines
 from didact.worlds.simulators.arrays import ArraySimulator
 from tests.bec.observed.test_observe import watch
 from tests.effort import number
@@ -42,7 +42,7 @@ def test_a_reward_that_comes_after_the_rollouts_is_fitted_and_compared():
     """The car's reward at the flag is 100; the first steps of its episodes never see that."""
     seen = observe("MountainCarContinuous-v0", swing, **CAR)
     np.testing.assert_allclose(seen.setting.weights, [100, 0.1], rtol=1e-5)
-    assert any("goal varied on" in line for line in measured_lines(seen))
+    assert any("goal varied on" in line for line in seen_lines(seen))
     with pytest.raises(InvalidModel, match=r"it is 99\.9\d* and the features say -100"):
         observe("MountainCarContinuous-v0", swing, weights=[-100, 0.1], **CAR)
 

@@ -8,7 +8,8 @@ from gymnasium import spaces
 
 import didact
 from didact.report.words.observed import lesson_document, lesson_lines
-from didact.teaching.clips.lesson import ClipLesson
+from didact.teaching.clips.lesson import ClipLesson, Replanned
+from didact.teaching.clips.replan import replanned_words
 from tests.observing import observe
 
 
@@ -65,6 +66,13 @@ def test_what_is_open_and_what_was_reached_is_told(wobbling):
     document = lesson_document(certified)
     assert document["weight_bounds"] == [[-1.0, 1.0], [0.0, 1.0]]
     assert document["certificate"]["replanned"]["keeps_return"] is False
+
+
+def test_a_lesson_does_not_hold_where_no_other_policy_was_tried():
+    own = Replanned(1, 1, 5.0, 5.0, 5.0, (1.0,), 5.0, 5.0, is_planned=False)
+    assert not own.keeps_return
+    assert replace(own, n_policies=2).keeps_return
+    assert "no time for a policy beside the agent's" in replanned_words(own, ("x",))
 
 
 def test_replanning_keeps_the_return_where_the_weights_are_taught():

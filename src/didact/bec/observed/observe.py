@@ -96,6 +96,8 @@ MIN_PILOTS = 3
 ROLLED, PROBED, PILOTED, FLOORED = 0.25, 0.15, 0.35, 0.15
 """Shares of the time that is left, where it is short: for episodes to their end, for branches that
 are followed far, for the first measurement, and for the noise floor after all others."""
+LONGER = (1, 16)
+"""For how many steps actions are taken where taking them once makes no difference."""
 SMALL = 0.05
 """Default tolerance, as a share of the typical difference that an action makes."""
 ROUNDING = 1e-12
@@ -105,6 +107,10 @@ JITTER = 1e-9
 anybody would call another state."""
 
 Options = TypeVar("Options")
+
+
+class NoDifference(InvalidModel):
+    """No action that was tried makes a difference to the return."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +123,9 @@ class ObserveSettings:
         rollouts of the policy; its episodes must have seeds. The policy goes on after branches.
     actions: for continuous actions, how far around the policy's own to try others; by default a
         tenth of their range.
-    held: for how many steps another action is taken before the policy goes on, once by default;
-        several numbers of steps are alternatives of their own, as (1, 4, 16).
+    held: for how many steps another action is taken before the policy goes on; several numbers of
+        steps are alternatives of their own, as (1, 4, 16). By default once, and where no action
+        that is taken once makes a difference, for 16 steps, too.
     horizon: steps of a branch; by default until what follows counts less than a quarter of the
         tolerance.
     repeats: where steps depend on chance, branches of each action; 100 by default. Giving it says
@@ -136,7 +143,7 @@ class ObserveSettings:
     starts: Any = None
     recorded: Any = None
     actions: Any = None
-    held: Any = 1
+    held: Any = None
     horizon: int | None = None
     repeats: int | None = None
     restore: str = "auto"
@@ -151,7 +158,8 @@ class ObserveSettings:
             whole_number(self.repeats, "repeats", 2)
         if self.seconds is not None and not as_float(self.seconds) > 0:
             raise InvalidParameter(f"seconds must be above 0; it is {shown(self.seconds)}")
-        object.__setattr__(self, "held", _held(self.held))
+        if self.held is not None:
+            object.__setattr__(self, "held", _held(self.held))
         object.__setattr__(self, "reward_range", _reward_range(self.reward_range))
         if self.expected_return is not None and not math.isfinite(as_float(self.expected_return)):
             raise InvalidParameter(
@@ -343,12 +351,12 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
         if actions is not None:
             raise InvalidParameter("actions is for continuous actions; here all others are tried")
         first = int(getattr(space, "start", 0))
-        return Alternatives(n_actions=int(n), first=first, held=settings.held)
+        return Alternatives(n_actions=int(n), first=first, held=settings.held or (1,))
     if getattr(space, "nvec", None) is not None and np.ndim(space.nvec) == 1:
         if actions is not None:
             raise InvalidParameter("actions is for continuous actions; here all others are tried")
         most, zeros = np.asarray(space.nvec, dtype=float) - 1, np.zeros(len(space.nvec))
-        return Alternatives(0, 0, zeros, most, zeros, 0, 0, settings.held)
+        return Alternatives(0, 0, zeros, most, zeros, 0, 0, settings.held or (1,))
     if getattr(space, "low", None) is None:
         raise InvalidModel(
             "actions must be Discrete, MultiDiscrete with one axis, or Box; the action space is "
@@ -361,7 +369,7 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
     if not np.all(np.asarray(width) > 0):
         raise InvalidParameter(f"actions must be a step above 0; it is {shown(actions)}")
     own_seed = seed if isinstance(seed, int) else 0
-    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, settings.held)
+    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, settings.held or (1,))
 
 
 class _Observer(NamedTuple):
@@ -416,7 +424,18 @@ class _Observer(NamedTuple):
             n_pilots = int(np.clip(PILOTED * end.left / of_state, MIN_PILOTS, PILOTS))
         before = end.left
         with within(share=2 * PILOTED):
-            setting = _calibrated(weighed, walked, tolerance, self.settings.horizon, rng, n_pilots)
+            try:
+                setting = _calibrated(weighed, walked, tolerance, self.settings, rng, n_pilots)
+            except NoDifference:
+                if self.settings.held is not None:
+                    raise
+                weighed = replace(weighed, alternatives=replace(self.alternatives, held=LONGER))
+                notes += (
+                    "no action that is taken once makes a difference to the return: each was also "
+                    f"taken for {LONGER[1]} steps",
+                )
+                before = end.left
+                setting = _calibrated(weighed, walked, tolerance, self.settings, rng, n_pilots)
         if end.is_set:
             longer = max(1.0, setting.horizon / weighed.horizon)
             of_state = (before - end.left) / min(n_pilots, len(walked.states)) * longer
@@ -595,11 +614,12 @@ def _calibrated(
     setting: Setting,
     walked: Walked,
     tolerance: Any,
-    horizon: Any,
+    settings: ObserveSettings,
     rng: np.random.Generator,
-    n_pilots: int = PILOTS,
+    n_pilots: int,
 ) -> Setting:
     """The setting with scale, tolerance and horizon fixed by a measurement of a few states."""
+    horizon = settings.horizon
     some = _some_states(walked, rng, n_pilots)
     states = [walked.states[i] for i in some]
     rows, _, _, setting, numbers = measure(setting, states, walked.observations[some], rng)
@@ -617,9 +637,9 @@ def _calibrated(
         typical = float(np.sqrt(((rows @ setting.weights) ** 2).mean()))
     if tolerance is None:
         if typical <= noise:
-            raise InvalidModel(
+            raise NoDifference(
                 "no action makes a difference to the return in what was seen: the policy makes it "
-                "good again. Try actions for longer, settings={'held': (1, 16)} (--held 1,16), or "
+                "good again. Try actions for longer, settings={'held': (1, 64)} (--held 1,64), or "
                 "give a tolerance, or other features"
             )
         chosen = SMALL * typical

@@ -24,6 +24,7 @@ from didact.report.words.observed import (
     measured_lines,
     numbers_words,
     open_words,
+    seen_lines,
     truth_words,
     weights_words,
 )
@@ -119,7 +120,7 @@ def simulator_page(lesson: ClipLesson) -> str:
         truth=weights_words(seen, seen.setting.weights / np.linalg.norm(seen.setting.weights)),
         left_open=[open_words(seen, left) for left in lesson.left_open],
         contradiction=truth_words(lesson),
-        measured=list(measured_lines(seen)),
+        measured=[*seen_lines(seen), *measured_lines(seen)],
         version=__version__,
     )
 

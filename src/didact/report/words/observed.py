@@ -149,6 +149,7 @@ def seen_lines(seen: Observed) -> Iterator[str]:
             f"the agent's mean return of an episode: {seen.episode_return:.6g} (far below what it "
             "had in training? then look at its normalisation and wrappers)"
         )
+    yield from map(in_one_line, seen.notes)
     n_wrong = int(seen.mistaken.sum())
     yield (
         f"seen: {counted(len(seen.rows), 'state')} of {counted(seen.n_rollouts, 'rollout')}, "
@@ -175,7 +176,6 @@ def measured_lines(seen: Observed) -> Iterator[str]:
         f"{setting.rewards.n:,} steps, after the horizon at most {seen.tail:.2g} return, noise of "
         f"states {noise}"
     )
-    yield from map(in_one_line, seen.notes)
     if not setting.alternatives.n_actions:
         yield f"actions: steps of {numbers_words(setting.alternatives.width)} around the policy's"
 

@@ -262,9 +262,12 @@ class Replanned:
 
     @property
     def keeps_return(self) -> bool:
-        """Whether planning for the taught weights reaches nine tenths of the agent's return."""
+        """Whether planning for the taught weights reaches nine tenths of the agent's return; not so
+        where no policy beside the agent's was tried in time."""
         pairs = ((self.own, self.taught), (self.own_discounted, self.taught_discounted))
-        return all(own - taught <= (1 - KEPT_SHARE) * abs(own) for own, taught in pairs)
+        return self.n_policies > 1 and all(
+            own - taught <= (1 - KEPT_SHARE) * abs(own) for own, taught in pairs
+        )
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,9 @@ SPEED_STEPS = 20
 """By which the time of a step is foretold."""
 ABOUT = 10
 """Policies that are tried for one reward, by which the steps are divided."""
-FAR = 10
-"""Steps of an episode, in units of 1 / (1 - discount); later ones count less than e^-10."""
+FAR, NEAR = 10, 2
+"""Steps of an episode, in units of 1 / (1 - discount); later ones count less than e^-10. NEAR: at
+least so many where time is short."""
 MAX_SAMPLES = 6_000
 """Transitions that a plan is made of: trees of so many answer in a fraction of a second."""
 MAX_NUMBERS = 6
@@ -109,6 +110,8 @@ class _TriedPolicies:
         least, end = MIN_EPISODES, deadline()
         if end.is_set:  # the lesson is checked by at least one episode of each policy
             least, most = 1, min(most, self._steps_in_time())
+            near = math.ceil(NEAR / (1 - self.setting.discount))
+            self.limit = min(self.limit, max(near, most // ABOUT))
         self.n_episodes = int(np.clip(most // (ABOUT * self.limit), least, MAX_EPISODES))
         self._most = self.setting.simulator.n_steps + 2 * most
         self._seeds = rng.integers(2**31, size=self.n_episodes).tolist()
@@ -308,6 +311,10 @@ class _Model:
 
 def replanned_words(found: Replanned, names: tuple[str, ...]) -> str:
     """What was tried and reached, in one sentence."""
+    if found.n_policies == 1:
+        return (
+            "replanned: no time for a policy beside the agent's, so that the lesson does not hold"
+        )
     how = "planned and given policies" if found.is_planned else "given policies"
     told = (
         f"replanned: of {found.n_policies} {how} the best for the taught weights returns "
