@@ -116,6 +116,5 @@ def run_plain(monkeypatch):
     def patch() -> None:
         Kernel = import_module("didact.numerics.compiled").Kernel
         monkeypatch.setattr(Kernel, "compiled", lambda self, *given: self.plain(*given))
-        monkeypatch.setattr(Kernel, "compiled_for", lambda self, *given: self.plain)
 
     return patch

@@ -143,9 +143,8 @@ print("--")
 for way in (fill_squared, fill_halved):
     compiled = tuples(50)
     found = way.compiled(*compiled)
-    for other in (way, way.compiled_for(*tuples(1))):
-        given = tuples(50)
-        assert bits(other(*given), given) == bits(found, compiled)
+    given = tuples(50)
+    assert bits(way(*given), given) == bits(found, compiled)
     assert compiled[0].bins.counts.sum() == 50 and compiled[2][1].any()
     stats = way._dispatcher(cached=True).stats
     print(found.hex(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
@@ -261,10 +260,9 @@ def test_where_nothing_can_be_cached_kernels_are_compiled_all_the_same(
 ) -> None:
     run = f"{trouble}\n"
     run += "print(smooth.compiled(*arguments(50)).hex())"
-    run += "; print(smooth.compiled_for(*arguments(50))(*arguments(50)).hex())"
     run += "; print(smooth(*arguments(50)).hex())"
-    *_, compiled, again, plain = in_new_process(tmp_path, run)
-    assert compiled == again == plain
+    *_, compiled, plain = in_new_process(tmp_path, run)
+    assert compiled == plain
     assert not [path for path in tmp_path.rglob("*.nb*") if path.is_file()]
 
 
@@ -333,7 +331,6 @@ def test_where_nothing_is_to_be_compiled_kernels_run_all_the_same(monkeypatch) -
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
     assert Kernel(doubled.plain).compiled(3.0) == 7.0
-    assert Kernel(doubled.plain).compiled_for(3.0)(3.0) == 7.0
 
 
 class Nested(NamedTuple):

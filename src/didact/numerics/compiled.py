@@ -68,30 +68,15 @@ class Kernel:
         """Call the compiled kernel; kernels that it calls are compiled with it."""
         if _compiler().config.DISABLE_JIT:
             return self.plain(*arguments)
-        return self._safely(lambda dispatcher: dispatcher(*arguments))
-
-    def compiled_for(self, *arguments: Any) -> Any:
-        """The machine code for arguments of the types of these, which it no longer looks at.
-
-        For many short calls: looking at named tuples takes longer than a step of a chain.
-        """
-        if _compiler().config.DISABLE_JIT:
-            return self.plain
-        kinds = tuple(_compiler().typeof(argument) for argument in arguments)
-        self._safely(lambda dispatcher: dispatcher.compile(kinds))
-        return self._dispatcher(cached=True).get_overload(kinds)
-
-    def _safely(self, use: Callable[[Any], Any]) -> Any:
-        """What a use of the dispatcher gives; without the disk cache where that fails."""
         dispatcher = self._dispatcher(cached=True)
         try:
-            return use(dispatcher)
+            return dispatcher(*arguments)
         except Exception:  # of a damaged file, or a full disk: nothing of the kernel has run yet
             for path in _cache_files(dispatcher):
                 with suppress(OSError):
                     os.unlink(path)
             self._dispatchers[True] = dispatcher = self._dispatcher(cached=False)
-            return use(dispatcher)
+            return dispatcher(*arguments)
 
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses."""

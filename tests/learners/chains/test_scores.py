@@ -6,7 +6,7 @@ import pytest
 from didact.learners.chains import kernels
 from didact.learners.chains.chain import Particles, Target
 from didact.learners.chains.options import PRIORS
-from didact.learners.chains.scores import COARSEST, FINEST, Scorer
+from didact.learners.chains.scores import COARSEST, FINEST, Scorer, score_each
 from didact.learners.chains.smc import fitted, moves_by
 from didact.learners.evidence import as_evidence
 from didact.planning import solve
@@ -32,7 +32,7 @@ def scores(target, draws, *, rough=False, needed=-np.inf) -> np.ndarray:
     problem.work.rough[0] = int(rough)
     problem.shown.needed[0] = needed
     found = np.empty(len(draws))
-    target.score_each(*problem, draws, found)
+    score_each.compiled(*problem, draws, found)
     return found
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,11 +89,6 @@ class Target:
         """What scores are computed from, with a workspace of its own."""
         given = shown_in(self.evidence, self.confidence)
         return ScoreInputs(self.scorer.model, self.scorer.workspace(), given)
-
-    @cached_property
-    def score_each(self) -> Any:
-        """What scores weights (n, k) on a problem; looked up once, which takes milliseconds."""
-        return score_each.compiled_for(*self.problem(), np.zeros((1, self.k)), np.zeros(1))
 
     def added_terms(self, problem: ScoreInputs, weights: Floats) -> float:
         """What log_prior and extra say of weights (k,) that were just scored.
@@ -207,12 +201,12 @@ class Particles:
         inside = np.flatnonzero(references > -np.inf)
         if not self.target.is_stepwise:
             scores = np.empty(inside.size)
-            self.target.score_each(*self.problem, weights[inside], scores)
+            score_each.compiled(*self.problem, weights[inside], scores)
             found[inside] = scores
             return found
         for p in inside.tolist():  # the terms read what the last score left in the workspace
             self.points.weights[:], self.points.proposed[:] = weights[p], places[p]
-            self.target.score_each(*self.problem, weights[[p]], found[p : p + 1])
+            score_each.compiled(*self.problem, weights[[p]], found[p : p + 1])
             found[p] = self._with_terms(float(found[p]))
         return found
 
@@ -253,15 +247,13 @@ class Particles:
     ) -> None:
         n_steps = len(randomness.levels) // len(points.scores)
         moved = (proposal, randomness, points)
-        trial = kernels.try_step.compiled_for(0, 0, problem, *moved)
-        finish = kernels.end_step.compiled_for(0, 0, 0, *moved)
         numbers = points.numbers
         for i in range(len(randomness.levels)):
-            inside = trial(i // n_steps, i, problem, *moved)
+            inside = kernels.try_step.compiled(i // n_steps, i, problem, *moved)
             if inside:
                 numbers[kernels.NEW_SCORE] = self._with_terms(float(numbers[kernels.NEW_SCORE]))
                 inside = int(numbers[kernels.NEW_SCORE] > -math.inf)
-            finish(i // n_steps, i, inside, *moved)
+            kernels.end_step.compiled(i // n_steps, i, inside, *moved)
 
     def _with_terms(self, score: float) -> float:
         """The score with what Python functions say of the weights in `points`."""
