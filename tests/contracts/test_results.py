@@ -64,6 +64,15 @@ def results(world: str) -> dict[str, object]:
         "frontier": didact.frontier(didact.make("six-cell"), losses=["10%"], time_limit=1.0),
         "family": didact.Family([task], name=task.name),
         "class of a family": didact.equivalence_class(didact.Family([task], name=task.name)),
+        "attack": didact.attack(
+            task,
+            [*lesson.demonstrations] * 2,
+            bec=didact.equivalence_class(task, arithmetic="exact"),
+        ),
+        "identified": didact.identify(task, ["discount=1/2"]),
+        "demonstrator": didact.informativeness(
+            task, lesson.demonstrations[:2], rewards=task.weights, n_draws=10
+        ),
         "run": run,
         "step": run.steps[1],
         "comparison": compare([task], ["random"], n_queries=1, n_steps=200, n_chains=2),
@@ -133,7 +142,8 @@ TABLES = {
 IN_NOTEBOOKS = (
     "task", "mdp", "plan", "evaluation", "class", "lesson", "part", "verdict", "wrong", "selection",
     "difficulty", "failed", "belief", "point", "run", "comparison", "exam", "audit",
-    "astray", "mix", "risk", "frontier", "family", "class of a family",
+    "astray", "mix", "risk", "frontier", "family", "class of a family", "attack", "identified",
+    "demonstrator",
 )  # fmt: skip
 
 

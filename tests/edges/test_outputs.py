@@ -16,6 +16,11 @@ WRITERS = {
     ("teach", "--out"): ("teach task.json --out", "task.json"),
     ("teach --feedback", "--out"): ("teach task.json --feedback comparisons --out", "task.json"),
     ("frontier", "--out"): ("frontier task.json --out", "task.json"),
+    ("attack", "--out"): ("attack task.json lesson.json --out", "lesson.json"),
+    ("identify", "--out"): ("identify task.json --change discount=1/2 --out", "task.json"),
+    ("informativeness", "--out"): (
+        "informativeness task.json lesson.json --n-draws 10 --out", "lesson.json",
+    ),
     ("show", "--out"): ("show task.json --out", "task.json"),
     ("explain", "--out"): ("explain task.json --out", "task.json"),
     ("learn", "--out"): ("learn task.json lesson.json --n-steps 50 --out", "lesson.json"),

@@ -98,3 +98,20 @@ def test_a_belief_is_its_quantiles(ax, taught):
     assert marked @ task.weights == pytest.approx(
         np.linalg.norm(marked) * np.linalg.norm(task.weights)
     )
+
+
+def test_bounds_of_weights_and_counts_of_constraints_are_drawn():
+    import matplotlib.pyplot as plt
+
+    task = make("random-grid", size=4, n_features=3, seed=1)
+    found = didact.identify(task, ["discount=1/2"])
+    ax = found.plot()
+    lines = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
+    for ends, pair in zip(lines, found.bounds, strict=True):
+        for drawn, bound, limit in zip(ends, pair, ax.get_xlim(), strict=True):
+            assert drawn == pytest.approx(limit if bound.value is None else float(bound.value))
+    attacked = didact.attack(task, didact.teach_robust(task, lies=1, horizon=1))
+    ax = attacked.plot()
+    assert [bar.get_width() for bar in ax.patches] == [n for _, n in attacked.stated]
+    assert plots.stated(attacked, ax) is ax
+    plt.close("all")

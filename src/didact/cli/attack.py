@@ -15,6 +15,7 @@ from didact.cli import options, printing
 @click.option(
     "--time-limit", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds."
 )
+@options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
     world: str,
@@ -22,6 +23,7 @@ def command(
     settings: tuple[str, ...],
     seed: int | None,
     members: int | None,
+    out: str | None,
     as_json: bool,
     **given: object,
 ) -> int:
@@ -30,11 +32,17 @@ def command(
     Says also how many forged ones they survive. Exit code 0: no attack needs fewer; 3: the number
     is an upper bound.
     """
+    from didact.files.json import require_writable
+    from didact.files.kinds import PAGE
     from didact.teaching import attack
     from didact.worlds.opening import open_task_or_family
 
+    if out is not None:
+        require_writable(out, PAGE, [world, demonstrations])
     task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     with printing.waiting(f"attacking {demonstrations}"):
         found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
-    printing.print_found(found, as_json=as_json)
+    if out is not None:
+        found.report(out)
+    printing.print_found(found, as_json=as_json, saved=out)
     return printing.exit_code(found.is_fewest)

@@ -24,6 +24,7 @@ from didact.errors import InvalidParameter
 @click.option("--goal", metavar="I,J", help="Two features that are to be told apart, as 3,5.")
 @options.horizon
 @options.scope()
+@options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
     world: str,
@@ -32,6 +33,7 @@ def command(
     members: int | None,
     changes: tuple[str, ...],
     goal: str | None,
+    out: str | None,
     as_json: bool,
     **given: object,
 ) -> int:
@@ -41,14 +43,20 @@ def command(
     are tried, at the price 1 each. Exit code 0: nothing is invisible, or the changes are confirmed;
     3: nothing tried reveals it.
     """
+    from didact.files.json import require_writable
+    from didact.files.kinds import PAGE
     from didact.teaching import identify
     from didact.worlds.opening import open_task_or_family
 
+    if out is not None:
+        require_writable(out, PAGE, [world])
     task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     wanted = options.read_numbers(goal, "--goal")
     if wanted is not None and len(wanted) != 2:
         raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")
     with printing.waiting(f"identifying {world}"):
         found = identify(task, list(changes) or None, goal=wanted, **given)  # type: ignore[arg-type]
-    printing.print_found(found, as_json=as_json)
+    if out is not None:
+        found.report(out)
+    printing.print_found(found, as_json=as_json, saved=out)
     return printing.exit_code(found.confirmed)

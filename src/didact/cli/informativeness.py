@@ -25,6 +25,7 @@ from didact.cli import options, printing
 @click.option(
     "--n-draws", type=options.Whole(10), default=200, show_default=True, help="Per reward."
 )
+@options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
     world: str,
@@ -33,6 +34,7 @@ def command(
     seed: int | None,
     members: int | None,
     rewards: str,
+    out: str | None,
     as_json: bool,
     **given: object,
 ) -> int:
@@ -41,9 +43,13 @@ def command(
     Prints the probability of teaching, the trust lambda of BIO-IRL with its interval, what each
     demonstration adds, and whether they are what a teacher or a doer would show at all.
     """
+    from didact.files.json import require_writable
+    from didact.files.kinds import PAGE
     from didact.learners.chains.informativeness import informativeness
     from didact.worlds.opening import open_task_or_family
 
+    if out is not None:
+        require_writable(out, PAGE, [world, demonstrations])
     task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
     with printing.waiting(f"judging {demonstrations}"):
         found = informativeness(
@@ -52,5 +58,7 @@ def command(
             seed=0 if seed is None else seed,
             **given,  # type: ignore[arg-type]
         )
-    printing.print_found(found, as_json=as_json)
+    if out is not None:
+        found.report(out)
+    printing.print_found(found, as_json=as_json, saved=out)
     return 0

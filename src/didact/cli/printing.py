@@ -223,12 +223,12 @@ def exit_code(done: bool) -> int:
     return DONE if done else LEFT_OPEN
 
 
-def print_found(found: Any, *, as_json: bool) -> None:
-    """A result by its own `lines`, or by its `to_dict` as JSON."""
+def print_found(found: Any, *, as_json: bool, saved: str | None = None) -> None:
+    """A result by its own `lines`, or by its `to_dict` as JSON; and where its page was written."""
     if as_json:
         print_json(found.to_dict())
     else:
-        print_result(found.lines())
+        print_result(found.lines(), [saved])
 
 
 def print_result(lines: Iterable[str], saved: Iterable[str | None] = ()) -> None:

@@ -7,10 +7,12 @@ something is drawn: `pip install 'didact[plots]'`.
 from collections.abc import Callable
 from typing import Any
 
+from didact.plots.charts import bounds as bounds
 from didact.plots.charts import curve as curve
 from didact.plots.charts import difficulty as difficulty
 from didact.plots.charts import frontier as frontier
 from didact.plots.charts import posterior as posterior
+from didact.plots.charts import stated as stated
 from didact.plots.charts import transfer as transfer
 from didact.plots.charts import trust as trust
 from didact.plots.cones import cone as cone
@@ -21,6 +23,7 @@ from didact.plots.worlds import plan as plan
 from didact.plots.worlds import world as world
 
 __all__ = [
+    "bounds",
     "cone",
     "coverage",
     "curve",
@@ -31,6 +34,7 @@ __all__ = [
     "lesson",
     "plan",
     "posterior",
+    "stated",
     "transfer",
     "trust",
     "world",
@@ -48,6 +52,8 @@ _PICTURES: dict[str, Callable[..., Any]] = {
     "Frontier": frontier,
     "Belief": posterior,
     "Informativeness": trust,
+    "Identification": bounds,
+    "Attack": stated,
     "Run": curve,
 }
 """By the name of a result's class: importing the classes would load every package."""

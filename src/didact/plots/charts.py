@@ -27,7 +27,7 @@ from didact.plots.drawing import (
     sign,
     without_box,
 )
-from didact.teaching import Difficulty, Frontier, Transfer
+from didact.teaching import Attack, Difficulty, Frontier, Identification, Transfer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,6 +232,8 @@ def name_groups(ax: Axes, names: Sequence[str]) -> None:
     without_box(ax, grid="x")
 
 
+LONGEST_LABEL = 48
+"""Signs of a constraint beside its bar."""
 QUANTILES = (0.025, 0.25, 0.75, 0.975)
 """The ends of the thin line (95% of the draws) and of the thick one (the middle half)."""
 
@@ -305,3 +307,53 @@ def trust(found: Informativeness, ax: Axes | None = None, **style: Any) -> Axes:
     axes.set_ylim(bottom=0)
     without_box(axes)
     return axes
+
+
+def bounds(found: Identification, ax: Axes | None = None, **style: Any) -> Axes:
+    """What each weight can be within the BEC; a line that leaves the picture has no end.
+
+    found: of `didact.identify`.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    style: of the lines, as Matplotlib's hlines takes it.
+    """
+    ends = [[None if e.value is None else float(e.value) for e in pair] for pair in found.bounds]
+    known = [0.0, *(end for pair in ends for end in pair if end is not None)]
+    room = 0.1 * ((max(known) - min(known)) or 1.0)
+    low, high = min(known) - room, max(known) + room
+    drawn = axes_of(ax, 4.5, 1.2 + 0.32 * len(ends))
+    drawn.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
+    lows = [low if pair[0] is None else pair[0] for pair in ends]
+    highs = [high if pair[1] is None else pair[1] for pair in ends]
+    style = {"color": colour(0), "linewidth": 4.5, **style}
+    drawn.hlines(range(len(ends)), lows, highs, **style)
+    fixed = [i for i, (a, b) in enumerate(zip(lows, highs, strict=True)) if a == b]
+    drawn.plot([lows[i] for i in fixed], fixed, "D", color=colour(1), markersize=4)
+    drawn.set_yticks(range(len(ends)), [found.mdp.feature_name(i) for i in range(len(ends))])
+    drawn.set_ylim(len(ends) - 0.5, -0.5)
+    drawn.set_xlim(low, high)
+    drawn.set_xlabel(f"weight, in units of {found.mdp.feature_name(found.unit)}")
+    drawn.set_title(f"{len(found.invisible)} invisible of {found.mdp.n_features} directions")
+    without_box(drawn, grid="x")
+    return drawn
+
+
+def stated(found: Attack, ax: Axes | None = None, **style: Any) -> Axes:
+    """How many demonstrations state each constraint, with a line at the fewest an attack needs.
+
+    found: of `didact.attack`.
+    ax: Matplotlib axes, new ones by default; they are returned.
+    style: of the bars, as Matplotlib's barh takes it.
+    """
+    counts = [n for _, n in found.stated]
+    drawn = axes_of(ax, 5.5, 1.0 + 0.3 * len(counts))
+    drawn.barh(range(len(counts)), counts, **{"color": colour(0), "height": SHARE, **style})
+    drawn.axvline(len(found.demonstrations), color=INK, linewidth=1.0)
+    name_groups(drawn, [_short(words) for words, _ in found.stated])
+    drawn.set_xlabel("demonstrations that state it; line: those that the attack needs")
+    count_axis(drawn.xaxis)
+    drawn.set_title(found.task_name)
+    return drawn
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"

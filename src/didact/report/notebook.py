@@ -19,6 +19,7 @@ from didact.auditing import Audit, Exam
 from didact.bec.classes import EquivalenceClass
 from didact.inputs import counted, shown_name
 from didact.learners import Belief, Risk
+from didact.learners.chains.informativeness import Informativeness
 from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers
@@ -44,7 +45,17 @@ from didact.report.words.tasks import (
     ranking_table,
     transfer_curve_lines,
 )
-from didact.teaching import Difficulty, Frontier, Lesson, Selection, Transfer, Verdict
+from didact.teaching import (
+    Attack,
+    Difficulty,
+    Frontier,
+    Identification,
+    Lesson,
+    Selection,
+    Transfer,
+    Verdict,
+)
+from didact.teaching.identify import change_lines
 from didact.teaching.rank import DifficultyRanking
 
 MAX_ROWS = 20
@@ -266,6 +277,38 @@ def ranking_fragment(rows: DifficultyRanking) -> str:
     said, table = describe_ranking(list(rows)), ranking_table(list(rows))
     lines = said.following(details=True, indent="")
     return result_fragment(said.verdict, lines, table, tuple(table[0]) if table else ())
+
+
+@fragment.register
+def attack_fragment(found: Attack) -> str:
+    """The fewest demonstrations that mislead a learner, and how many state each constraint."""
+    verdict, *more = found.lines()
+    rows = [{"constraint": words, "demonstrations": n} for words, n in found.stated]
+    return result_fragment(verdict, more, rows, ("constraint", "demonstrations"))
+
+
+@fragment.register
+def identification_fragment(found: Identification) -> str:
+    """What is invisible, and what each weight can be."""
+    rows = [
+        {"feature": found.mdp.feature_name(i), "from": low.value, "to": high.value}
+        for i, (low, high) in enumerate(found.bounds)
+    ]
+    lines = [*found.told, *change_lines(found)]
+    named = [{**row, **{end: _bound(row[end]) for end in ("from", "to")}} for row in rows]
+    return result_fragment(found.lines()[0], lines, named, ("feature", "from", "to"))
+
+
+def _bound(value: Any) -> str:
+    return "any" if value is None else amount(float(value))
+
+
+@fragment.register
+def informativeness_fragment(found: Informativeness) -> str:
+    """Whether a demonstrator taught, and what each demonstration adds."""
+    verdict, *more = found.lines()
+    rows = [{"demonstration": i, "adds": float(a)} for i, a in enumerate(found.adds)]
+    return result_fragment(verdict, more[:3] if rows else more, rows, ("demonstration", "adds"))
 
 
 @fragment.register

@@ -15,6 +15,7 @@ sees it. That is an implicit hitting set; its bound is the proof. What is found 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.inputs import counted, instance, is_whole, plain_document, shown, shown_name
 from didact.mdp import MDP, Family, Task, Transitions
 from didact.mdp.naming import state_words
+from didact.mdp.showing import draw, in_notebook, write_page
 from didact.numerics.exact import Floats, read_number, whole_if_whole
 from didact.planning.paths import reachable_states
 from didact.planning.successor import float_successor_features
@@ -101,6 +103,13 @@ class Identification:
     confirmed: bool
     tried: tuple[TriedChange, ...]
 
+    def __repr__(self) -> str:
+        found = "none needed" if not self.invisible else "none reveals it"
+        if self.changes is not None:
+            found = counted(len(self.changes), "change")
+        n = counted(len(self.invisible), "invisible direction")
+        return f"Identification({shown(self.task.name)}, {n} of {self.mdp.n_features}, {found})"
+
     @property
     def mdp(self) -> MDP:
         """The model that was looked at, of a family that of its first member."""
@@ -130,6 +139,23 @@ class Identification:
         )
         return document
 
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw what each weight can be within the BEC.
+
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: of the lines, as Matplotlib's hlines takes it.
+        """
+        return draw(self, ax, **style)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of what is invisible, the bounds of all weights, and changes.
+
+        path: of the page, such as 'identify.html'.
+        """
+        write_page(self, path)
+
+    _repr_html_ = in_notebook
+
     def lines(self, most: int = 8) -> list[str]:
         """The result in sentences.
 
@@ -149,7 +175,7 @@ class Identification:
         if self.unseen:
             found.append(f"Not shown from these starts: {counted(len(self.unseen), 'constraint')}.")
             found += [f"  {m.words} ({m.reason})" for m in self.unseen[:3]]
-        return [*found, *_change_lines(self)]
+        return [*found, *change_lines(self)]
 
 
 def _bound_lines(found: Identification) -> list[str]:
@@ -165,7 +191,8 @@ def _bound_lines(found: Identification) -> list[str]:
     return lines
 
 
-def _change_lines(found: Identification) -> list[str]:
+def change_lines(found: Identification) -> list[str]:
+    """Which changes reveal what is invisible, and what others do alone."""
     if not found.invisible:
         return []
     if found.changes is None:

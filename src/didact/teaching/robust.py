@@ -16,9 +16,10 @@ one that keeps whatever the fewest exclude, a forged one counts twice.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +27,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.errors import InvalidParameter
 from didact.inputs import counted, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
+from didact.mdp.showing import draw, in_notebook, write_page
 from didact.stages import counting
 from didact.teaching.covers.multicover import (
     lines_of,
@@ -54,6 +56,9 @@ class Attack:
     flip: whether they are flipped, each into one that fits the wrong reward and not the true one.
     survives: how many forged ones leave a learner right who expects so many.
     notices: how many forged ones such a learner notices.
+    bec: the class that they teach.
+    shown: the demonstrations.
+    stated: each facet in words, and how many demonstrations state it.
     """
 
     task_name: str
@@ -63,6 +68,14 @@ class Attack:
     flip: bool
     survives: int
     notices: int
+    bec: EquivalenceClass = field(repr=False)
+    shown: tuple[Demonstration, ...] = field(repr=False)
+    stated: tuple[tuple[str, int], ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        n = counted(len(self.demonstrations), "demonstration")
+        verb = "flip" if self.flip else "drop"
+        return f"Attack({shown_name(self.task_name, 80)!r}, {verb} {n}, loss {self.loss:.3g})"
 
     @property
     def is_fewest(self) -> bool:
@@ -75,6 +88,23 @@ class Attack:
         values = {name: getattr(self, name) for name in (*names, "survives", "notices")}
         document: dict[str, Any] = plain_document(values)
         return document
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw how many demonstrations state each constraint.
+
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: of the bars, as Matplotlib's barh takes it.
+        """
+        return draw(self, ax, **style)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page: the attacked demonstrations on the world, and how many state what.
+
+        path: of the page, such as 'attack.html'.
+        """
+        write_page(self, path)
+
+    _repr_html_ = in_notebook
 
     def lines(self) -> list[str]:
         """The result in sentences."""
@@ -150,7 +180,20 @@ def attack(
         lost = remaining_loss(bec, rest, time_limit=limit)[0].loss
     if flip:
         least, chosen = math.ceil(least / 2), chosen[: math.ceil(len(chosen) / 2)]
-    return Attack(bec.name, chosen, least, lost, flip, survives, notices)
+    return Attack(
+        *(bec.name, chosen, least, lost, flip, survives, notices, bec, tuple(shown)),
+        _stated(bec, shown),
+    )
+
+
+def _stated(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> tuple[tuple[str, int], ...]:
+    """Each facet in words, and how many demonstrations state it, the fewest first."""
+    who = who_states(bec, lines_of(bec, shown))
+    found = [
+        (bec.words_of(members[0]), len(frozenset[int]().union(*(who[row] for row in members))))
+        for members in bec.cone.facets
+    ]
+    return tuple(sorted(found, key=lambda each: each[1]))
 
 
 def _costly(

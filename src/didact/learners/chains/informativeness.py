@@ -25,9 +25,10 @@ of the draws: how many of them are less likely (under the softmax policy) than w
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from didact.bec.similarity import Matching
 from didact.errors import InvalidParameter, NotMixed
-from didact.inputs import choice, finite_number, plain_document, shown, whole_number
+from didact.inputs import choice, finite_number, plain_document, shown, shown_name, whole_number
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import birl
 from didact.learners.chains.information_gap import InformationGap
@@ -44,7 +45,7 @@ from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.family import sink_of
 from didact.mdp.items import has_ended
 from didact.mdp.model import as_weights
-from didact.mdp.showing import draw
+from didact.mdp.showing import draw, in_notebook, write_page
 from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
@@ -97,6 +98,7 @@ class Informativeness:
         those that may be.
     trusts: the grid of lambda.
     log_evidence: log P(D | lambda) - log P(D | 0) on the grid.
+    task_name: of the task or family; 'MDP' where a model was given.
     """
 
     log_bayes_factor: float
@@ -111,6 +113,12 @@ class Informativeness:
     log_posterior: float | None
     trusts: Floats = field(repr=False)
     log_evidence: Floats = field(repr=False)
+    task_name: str = "MDP"
+
+    def __repr__(self) -> str:
+        name, low, high = shown_name(self.task_name, 80), self.trust.low, self.trust.high
+        told = f"{self.verdict}, probability of teaching {self.probability:.2g}"
+        return f"Informativeness({name!r}, {told}, trust {low:.3g} to {high:.3g})"
 
     @property
     def probability(self) -> float:
@@ -153,6 +161,15 @@ class Informativeness:
         style: of the line, as Matplotlib takes it.
         """
         return draw(self, ax, **style)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page: the verdict, the posterior of the trust, what each demonstration adds.
+
+        path: of the page, such as 'demonstrator.html'.
+        """
+        write_page(self, path)
+
+    _repr_html_ = in_notebook
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -220,7 +237,8 @@ def informativeness(
     if not 0 < finite_number(level, "level", 0) < 1:
         raise InvalidParameter(f"level must be between 0 and 1; it is {shown(level)}")
     whole_number(n_draws, "n_draws", 10)
-    evidence = as_evidence(named_world(task), demonstrations)
+    task = named_world(task)
+    evidence = as_evidence(task, demonstrations)
     if not evidence.demonstrations or len(evidence.answers):
         raise InvalidParameter(
             "informativeness needs demonstrations and no other feedback; "
@@ -229,7 +247,8 @@ def informativeness(
     rng = as_generator(seed, "informativeness")
     gap = InformationGap(evidence, horizon, matching) if measure != "posterior" else None
     given = _as_rewards(evidence, rewards, confidence, measure, true, rng)
-    return _judge(evidence, given, measure, _Effort(level, n_draws, starts, rng), gap)
+    found = _judge(evidence, given, measure, _Effort(level, n_draws, starts, rng), gap)
+    return found if isinstance(task, MDP) else replace(found, task_name=task.name)
 
 
 class _Rewards(NamedTuple):

@@ -268,12 +268,12 @@ def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> Frontier
         mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MAX_MISTAKES]),
         n_more=max(0, len(astray) - MAX_MISTAKES),
         frame=None,
-        shown=_arrows(scene, pairs),
-        right=_arrows(
+        shown=arrows(scene, pairs),
+        right=arrows(
             scene,
             ((s, a) for s, _ in astray for a in range(mdp.n_actions) if bec.plan.optimal[s, a]),
         ),
-        wrong=_arrows(scene, astray),
+        wrong=arrows(scene, astray),
     )
 
 
@@ -301,7 +301,8 @@ def _step(bec: EquivalenceClass, scene: Scene | None, state: int, action: int) -
     return f"{action_words(mdp, action)} in {state_in_words(mdp, state, scene)}"
 
 
-def _arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]]) -> str:
+def arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]]) -> str:
+    """Arrows from state to state of pairs on a grid, as one path; nothing elsewhere."""
     if scene is None or scene.kind != "grid":
         return ""
     drawn = ((scene.centre(state), scene.arrows[action]) for state, action in pairs)

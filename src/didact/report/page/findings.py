@@ -1,0 +1,244 @@
+"""Pages of findings: an attack on demonstrations, who demonstrated, what stays invisible.
+
+Each says its verdict, sentences, and tables whose rows have a bar or an interval beside them; an
+attack is drawn on its world, the trust of a teacher as the density of its posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from didact import __version__
+from didact.inputs import shown_name
+from didact.learners.chains.informativeness import Informativeness
+from didact.report.page.family import arrows
+from didact.report.page.scene import WIDEST_CELL, Picture, amount, number, points, scene_of, view_of
+from didact.report.page.templates import render
+from didact.report.words.lessons import steps_in_words
+from didact.teaching import Attack, Identification
+from didact.teaching.identify import change_lines
+
+LEFT, RIGHT = 6.0, 214.0
+"""Ends of the line that bars lie on."""
+WHOLE, MAX_CELLS = 30, 30
+MAX_ROWS = 60
+"""Rows of a table; the others are counted."""
+
+
+class Span(NamedTuple):
+    """A bar from low to high on a line with zero; places in units of the picture."""
+
+    words: str
+    zero: float
+    low: float
+    high: float
+    is_marked: bool
+
+
+Rows = list[tuple[list[str], Span | None]]
+
+
+@dataclass(frozen=True)
+class FindingTable:
+    """A table: heads, and rows of cells, each with a bar or none."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Rows
+    n_more: int = 0
+
+
+@dataclass(frozen=True)
+class DensityCurve:
+    """A curve over a logarithmic axis: its path, that of what is shaded, ticks with words."""
+
+    title: str
+    words: str
+    line: str
+    inside: str
+    ticks: Sequence[tuple[float, str]]
+
+
+def _table(title: str, heads: Sequence[str], rows: Iterable[tuple[list[str], Span | None]]) -> Any:
+    listed = list(rows)
+    return FindingTable(title, heads, listed[:MAX_ROWS], max(0, len(listed) - MAX_ROWS))
+
+
+def _page(mark: str, world: str, lines: Sequence[str], **facts: Any) -> str:
+    """The page of sentences, of which the first is the verdict."""
+    verdict = lines[0].removeprefix(f"{shown_name(world)}: ")  # the heading names the world
+    given: dict[str, Any] = {"curve": None, "frame": None, "ground": None, "scene": None}
+    return render(
+        "finding.html.jinja",
+        layout="document.html.jinja",
+        title=f"{shown_name(world, 80)}: {mark}",
+        mark=mark,
+        world=world,
+        verdict=verdict[:1].upper() + verdict[1:],
+        lines=[line.strip() for line in lines[1:]],
+        version=__version__,
+        **given | facts,
+    )
+
+
+def _spans(ends: Sequence[tuple[float | None, float | None]], marked: Sequence[bool]) -> list[Span]:
+    """Bars of intervals on one line with zero; an end that is None goes to the line's end."""
+    known = [0.0] + [float(end) for pair in ends for end in pair if end is not None]
+    low, high = min(known), max(known)
+    room = 0.06 * ((high - low) or 1.0) if any(None in pair for pair in ends) else 0.0
+    low, high = low - room, high + room
+
+    def place(value: float) -> float:
+        return LEFT + (RIGHT - LEFT) * (value - low) / ((high - low) or 1.0)
+
+    found = []
+    for (first, last), is_marked in zip(ends, marked, strict=True):
+        a = LEFT if first is None else place(float(first))
+        b = RIGHT if last is None else place(float(last))
+        words = f"from {_end(first)} to {_end(last)}"
+        found.append(Span(words, place(0.0), a, max(b, a + 1.5), is_marked))
+    return found
+
+
+def _end(value: Any) -> str:
+    return "any" if value is None else amount(float(value))
+
+
+def identification_page(found: Identification) -> str:
+    """What stays invisible, what each weight can be, and which changes reveal something."""
+    mdp = found.mdp
+    ends = [(low.value, high.value) for low, high in found.bounds]
+    spans = _spans(
+        [tuple(None if end is None else float(end) for end in pair) for pair in ends],  # type: ignore[misc]
+        [i == found.unit for i in range(len(ends))],
+    )
+    weights: Rows = [
+        ([mdp.feature_name(i), *map(_end, pair)], span)
+        for i, (pair, span) in enumerate(zip(ends, spans, strict=True))
+    ]
+    taken = {change.name for change in found.changes or ()}
+    tried = sorted(found.tried, key=lambda c: (c.name not in taken, -c.n_revealed, c.price))
+    changes: Rows = [
+        ([c.name, str(c.price), str(c.n_revealed), "yes" if c.name in taken else ""], None)
+        for c in tried
+        if c.n_revealed or c.name in taken
+    ]
+    unit = mdp.feature_name(found.unit)
+    return _page(
+        "what can be learned here",
+        found.task.name,
+        [found.lines()[0], *found.told, *change_lines(found)],
+        sections=[
+            _table(
+                f"What each weight can be within the BEC, in units of {unit}",
+                ("feature", "from", "to", "drawn"),
+                weights,
+            ),
+            _table(
+                "Not shown from these starts",
+                ("constraint", "reason"),
+                [([m.words, m.reason], None) for m in found.unseen],
+            ),
+            _table(
+                "Changes that reveal something", ("change", "price", "reveals", "taken"), changes
+            ),
+        ],
+    )
+
+
+def attack_page(found: Attack) -> str:
+    """Which demonstrations an attack takes away, and how many state each constraint."""
+    bec, gone = found.bec, {*found.demonstrations}
+    spans = _spans(
+        [(0.0, float(n)) for _, n in found.stated],
+        [n == found.notices + 1 for _, n in found.stated],
+    )
+    stated: Rows = [
+        ([words, str(n)], span) for (words, n), span in zip(found.stated, spans, strict=True)
+    ]
+    verb = "flipped" if found.flip else "dropped"
+    listed: Rows = []
+    for i, shown in enumerate(found.shown):
+        steps = steps_in_words(bec.members[shown.member or 0].task, shown)
+        listed.append(([str(i + 1), steps, verb if i in gone else ""], None))
+    return _page(
+        "attack on demonstrations",
+        found.task_name,
+        found.lines(),
+        **_attack_picture(found, gone, verb),
+        sections=[
+            _table(
+                "How many demonstrations state each constraint",
+                ("constraint", "demonstrations", "drawn"),
+                stated,
+            ),
+            _table("Demonstrations", ("number", "steps", "attacked"), listed),
+        ],
+    )
+
+
+def _attack_picture(found: Attack, gone: set[int], verb: str) -> dict[str, Any]:
+    """What is kept and what is attacked on the world, where that is one grid."""
+    bec = found.bec
+    scene = None if bec.is_family else scene_of(bec.task, bec.plan)
+    if scene is None or not found.shown:
+        return {}
+    box = scene.box_around([s for d in found.shown for s, _ in d], whole=WHOLE, most=MAX_CELLS)
+    kept, taken = (
+        arrows(scene, [p for i, d in enumerate(found.shown) if (i in gone) == out for p in d])
+        for out in (False, True)
+    )
+    told = f"Heavy: what is kept. Dashed: what is {verb}."
+    frame = Picture("attacked", view_of(box), found.task_name, told, "scene", box[3] * WIDEST_CELL)
+    return {
+        "scene": scene,
+        "ground": scene.ground([box]),
+        "frame": frame,
+        "kept": kept,
+        "gone": taken,
+    }
+
+
+def informativeness_page(found: Informativeness) -> str:
+    """Whether the demonstrator taught, the posterior of the trust, what each demonstration adds."""
+    spans = _spans([(min(0.0, a), max(0.0, a)) for a in found.adds], [False] * len(found.adds))
+    rows: Rows = [
+        ([str(i + 1), amount(a)], span)
+        for i, (a, span) in enumerate(zip(found.adds, spans, strict=True))
+    ]
+    words = f"What each demonstration adds ({found.measure.replace('-', ' ')})"
+    return _page(
+        "teaching or doing",
+        found.task_name,
+        found.lines()[: 4 if rows else None],
+        curve=_density(found),
+        sections=[_table(words, ("demonstration", "adds", "drawn"), rows)],
+    )
+
+
+def _density(found: Informativeness) -> DensityCurve:
+    """The posterior density of log trust, given teaching."""
+    logs = np.log10(found.trusts[1:-1])
+    heights = found.density[1:-1] / np.diff(np.log(np.sqrt(found.trusts[1:] * found.trusts[:-1])))
+    xs = 10 + 420 * (logs - logs[0]) / (logs[-1] - logs[0])
+    ys = 140 - 125 * heights / heights.max()
+    inside = (found.trusts[1:-1] >= found.trust.low) & (found.trusts[1:-1] <= found.trust.high)
+    decades = range(int(np.ceil(logs[0])), int(np.floor(logs[-1])) + 1)
+    ticks = [(10 + 420 * (d - logs[0]) / (logs[-1] - logs[0]), f"{10.0**d:g}") for d in decades]
+    shaded = ""
+    if inside.any():
+        shaded = (
+            f"M{number(xs[inside][0])} 140L{points(zip(xs[inside], ys[inside], strict=True))}"
+            f"L{number(xs[inside][-1])} 140z"
+        )
+    return DensityCurve(
+        "The trust of a teacher",
+        f"Posterior density of log trust (lambda) if teaching; shaded: {100 * found.level:g}%.",
+        f"M{points(zip(xs, ys, strict=True))}",
+        shaded,
+        ticks,
+    )
