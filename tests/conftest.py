@@ -58,7 +58,7 @@ REGISTRIES = {
     "teacher": "didact.teaching.teachers:_teachers",
     "learner": "didact.learners.learn:_learners",
     "strategy": "didact.active.strategies:_strategies",
-    "study": "didact.studies.registry:_studies",
+    "study": "didact.studies.study:_studies",
 }
 
 

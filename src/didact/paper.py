@@ -12,7 +12,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.learners.chains.options import published_chain
 from didact.studies.paper.published import CLAIMS, PRINTED
-from didact.studies.registry import BUILT_IN, find_study
+from didact.studies.study import BUILT_IN, find_study
 from didact.studies.summary import Claim, Printed
 
 __all__ = ["claims", "printed", "published_chain", "settings"]

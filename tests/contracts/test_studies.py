@@ -23,8 +23,7 @@ from didact.report.studies import (
 )
 from didact.studies import Study, find_study, register_study, studies
 from didact.studies.paper.published import CLAIMS
-from didact.studies.registry import BUILT_IN
-from didact.studies.study import departures, origins
+from didact.studies.study import BUILT_IN, departures, origins
 from didact.studies.summary import Summary
 from didact.studies.workers import attempt
 from tests import effort

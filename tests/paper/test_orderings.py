@@ -19,7 +19,7 @@ from didact.studies.paper.table1 import (
     SAME_SIZE,
     SCOT,
 )
-from didact.studies.registry import BUILT_IN
+from didact.studies.study import BUILT_IN
 from didact.studies.summary import estimate
 from tests import effort
 from tests.studies.here import Here

@@ -16,7 +16,7 @@ from didact.report.studies import (
     report_records,
 )
 from didact.studies import find_study
-from didact.studies.registry import BUILT_IN
+from didact.studies.study import BUILT_IN
 from didact.studies.workers import attempt
 from tests.effort import crossed
 

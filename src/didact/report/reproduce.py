@@ -25,10 +25,16 @@ from didact.report.studies import (
     times_csv,
     times_markdown,
 )
-from didact.studies.registry import BUILT_IN, find_study, study_names
 from didact.studies.run import Watch, run_trials
 from didact.studies.store import Store, stored_settings
-from didact.studies.study import Study, settings_document, with_changes
+from didact.studies.study import (
+    BUILT_IN,
+    Study,
+    find_study,
+    settings_document,
+    study_names,
+    with_changes,
+)
 from didact.studies.workers import workers_of
 
 FOLDER, QUICK_FOLDER = "reproduction", "reproduction-quick"

@@ -18,9 +18,8 @@ from didact.files.tables import csv_text, markdown_text
 from didact.inputs import counted
 from didact.report.page.templates import as_it_is, render
 from didact.studies.paper.published import SECONDS, printed
-from didact.studies.registry import BUILT_IN
 from didact.studies.store import RunInfo
-from didact.studies.study import Record, Study, departures, origins, told
+from didact.studies.study import BUILT_IN, Record, Study, departures, origins, told
 from didact.studies.summary import (
     Column,
     Estimate,

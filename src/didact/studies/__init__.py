@@ -1,12 +1,12 @@
 """Studies: the paper's tables and figures, and a user's own, as settings, trials and summaries."""
 
-from didact.studies.registry import find_study as find_study
-from didact.studies.registry import register_study as register_study
-from didact.studies.registry import studies as studies
 from didact.studies.run import StudyRun as StudyRun
 from didact.studies.run import run_study as run_study
 from didact.studies.study import Study as Study
+from didact.studies.study import find_study as find_study
+from didact.studies.study import register_study as register_study
 from didact.studies.study import setting as setting
+from didact.studies.study import studies as studies
 from didact.studies.summary import Bars as Bars
 from didact.studies.summary import Column as Column
 from didact.studies.summary import Estimate as Estimate

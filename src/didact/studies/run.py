@@ -22,9 +22,8 @@ from typing import Any
 
 from didact.errors import DidactError
 from didact.inputs import FAILURES, flag, reason_of
-from didact.studies.registry import find_study
 from didact.studies.store import MAX_FAILURES, RunInfo, Store
-from didact.studies.study import Record, Study, with_changes
+from didact.studies.study import Record, Study, find_study, with_changes
 from didact.studies.summary import Summary
 from didact.studies.workers import Attempt, ClusterLost, Workers, workers_of
 

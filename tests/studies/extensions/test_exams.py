@@ -17,7 +17,7 @@ from didact.studies.extensions.exams import (
     ExamSettings,
     critical_states,
 )
-from didact.studies.registry import BUILT_IN
+from didact.studies.study import BUILT_IN
 
 SMALL = ExamSettings(trials=2, sizes=(3, 4), features=(3,), agents=12, noise=3.0)
 

@@ -6,7 +6,7 @@ import pytest
 
 import didact
 from didact.studies.extensions.families import STUDY, FamilySettings, summarise, trial
-from didact.studies.registry import BUILT_IN, find_study, study_names
+from didact.studies.study import BUILT_IN, find_study, study_names
 
 TINY = FamilySettings(trials=2, members=(1, 2, 4), unseen=4, size=3, n_features=3)
 

@@ -8,7 +8,7 @@ import didact
 from didact.report.studies import StudyReport, report_csv, report_markdown
 from didact.studies import find_study, studies
 from didact.studies.extensions.frontier import COLUMNS, KINDS, FrontierSettings
-from didact.studies.registry import BUILT_IN
+from didact.studies.study import BUILT_IN
 from didact.teaching.loss.search import remaining_loss
 from tests.effort import number
 

@@ -4,15 +4,23 @@ import csv
 import re
 from itertools import groupby
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from didact import make
 from didact.errors import DidactError
+from didact.random import stream
+from didact.studies.people.design import Procedure, design_study
 from didact.studies.people.records import Records
+from didact.studies.people.results import report
+from didact.studies.people.simulated import SimulatedStudy
 from didact.studies.people.study import (
     delete_participant,
     export_study,
     init_study,
+    power,
+    preregistration,
     simulate_study,
 )
 from didact.studio.study_stage import staged
@@ -122,3 +130,28 @@ def test_a_family_is_taken_world_by_world(tmp_path):
     assert {row["member"] for row in rows if row["kind"] == "test"} == {"3"}
     assert "none, set apart | 6 |" in (tmp_path / "out/codebook.md").read_text(encoding="utf-8")
     assert simulate_study(place, 12).document()["participants"] == 12
+
+
+@pytest.mark.parametrize(("spread", "x", "n"), [(0.2, 0.1, 40), (0.3, 0.1, 80), (0.1, 0.1, 20)])
+def test_power_is_the_share_of_studies_that_see_the_difference(spread, x, n):
+    rng = stream(0, "power", n)
+    a, b = rng.normal(x, spread, (4000, n)), rng.normal(0, spread, (4000, n))
+    seen = np.mean(ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
+    assert power(spread, x, n) == pytest.approx(seen, abs=0.03)
+    strict = np.mean(ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05 / 3)
+    assert power(spread, x, n, 3) == pytest.approx(strict, abs=0.07)
+
+
+def test_the_draft_names_what_a_board_asks_for():
+    design = design_study(
+        make("random-grid", size=6, n_features=2, seed=1),
+        n_questions=4,
+        n_paths=2,
+        procedure=Procedure(tries=2, attention=True, likert=("a",), watch_seconds=5),
+    )
+    found = SimulatedStudy(design, 30, report(design, []), {}, 0.2, 16, 0.2)
+    text = preregistration(found)
+    for words in ("Hypotheses", "| 20 |", "16 in each condition, 48 in all", "attention item",
+                  "do not reach the test", "2 whole paths", "at least 5 seconds", "Holm",
+                  "1 Likert item of 7 points", "Rscript analysis.R results none"):  # fmt: skip
+        assert words in text, words
