@@ -5,16 +5,25 @@ Each answers, or refuses in one line of a `DidactError`; nothing raw comes throu
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
+import gymnasium
 import numpy as np
 import pytest
 
 import didact
 from tests.effort import takes_all
+
+
+@dataclass(frozen=True)
+class Settings:
+    trials: int = 1
+    seed: int = 0
 
 
 class Unwritable:
@@ -120,6 +129,11 @@ def belief():
     return didact.learn(mdp(), SHOWN, n_steps=20, n_chains=1)
 
 
+@cache
+def lesson():
+    return didact.teach(didact.make("six-cell"))
+
+
 def risk(**given):
     return belief().risk(**given)
 
@@ -223,10 +237,75 @@ CALLS = {
     "register_teacher": lambda: dict(name="mine"),
     "risk": lambda: dict(policy=None, level=0.95, delta=0.05),
     "contains": lambda: dict(weights=[1, 2]),
+    "AskSettings": lambda: dict(
+        states=[0], asked=[1], repeat=False, truth=False, n_samples=10, on_step=None,
+    ),
+    "angular_similarity": lambda: dict(normals=[[1, 0]], reference=[[0, 1]], matching="greedy"),
+    "attack": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, loss="1%", flip=True, time_limit=1.0,
+        bec=None,
+    ),
+    "demonstrate": lambda: dict(
+        task=didact.make("six-cell"), kind="noisy", n=2, horizon=2, confidence=1.0, trust=1.0,
+        seed=0,
+    ),
+    "demonstration_class": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, scope="all"
+    ),
+    "from_environment": lambda: dict(
+        limit=100, features=None, weights=None, discount=0.9, start=None, seed=0,
+    ),
+    "frontier": lambda: dict(
+        task=didact.make("six-cell"), losses=["10%"], learner_model="half-spaces", teacher="scot",
+        time_limit=1.0, bec=None, horizon=2,
+    ),
+    "identify": lambda: dict(
+        task=didact.make("six-cell"), changes=None, goal=None, horizon=2,
+        scope="reachable", bec=None,
+    ),
+    "information_gap": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, weights=[-1, -2], horizon=2,
+        matching="greedy", scope="all",
+    ),
+    "informativeness": lambda: dict(
+        task=didact.make("six-cell"), demonstrations=SHOWN, rewards=[[-1, -2], [-2, -1]],
+        confidence=1.0, measure="information-gap", true=0, level=0.9, n_draws=10, starts="same",
+        matching="greedy", horizon=2, seed=0,
+    ),
+    "load_agent": lambda: dict(path="none.zip", env=None, trust_pickle=False),
+    "make": lambda: dict(source="random-grid", size=3, n_features=2, seed=0),
+    "ng_russell": lambda: dict(task=didact.make("six-cell"), policy=[0] * 6),
+    "register_learner": lambda: dict(name="mine"),
+    "register_strategy": lambda: dict(name="mine"),
+    "register_study": lambda: dict(name="mine", settings=Settings(), trial=print, quick=None),
+    "register_world": lambda: dict(name="mine"),
+    "run_study": lambda: dict(
+        study="example", quick=True, jobs=1, cluster=None, store=None, retry=False, progress=False,
+    ),
+    "teach_mixed": lambda: dict(
+        task=didact.make("six-cell"), feedback=["demonstrations"], cost=None, member_cost=None,
+        over_teach=False, margin=None, horizon=2, starts=[1], scope="all", arithmetic="auto",
+        budget=2, bec=None,
+    ),
+    "teach_robust": lambda: dict(
+        task=didact.make("six-cell"), lies=1, detect=True, repeats=True, time_limit=1.0, horizon=2,
+        starts=None, cost="pairs", scope="all", bec=None,
+    ),
+    "teach_within": lambda: dict(
+        task=didact.make("six-cell"), loss="10%", learner_model="half-spaces", teacher="scot",
+        time_limit=1.0, horizon=2, starts=None, cost="pairs", budget=2, seed=0, bec=None,
+    ),
+    "transfer": lambda: dict(
+        lesson=lesson(), unseen=[didact.make("six-cell")], of=None, arithmetic="auto", drawn=False
+    ),
 }  # fmt: skip
 OWN = {
     "risk": risk,
     "contains": contains,
+    "make": lambda source, **given: didact.make(source, **given),
+    "from_environment": lambda **given: didact.from_environment(
+        gymnasium.make("FrozenLake-v1"), **given
+    ),
     "save task": lambda **given: didact.make("six-cell").save(**given),
     "save family": lambda **given: didact.Family([didact.make("six-cell")]).save(**given),
     "mix": lambda **given: didact.teach_mixed(**given),
@@ -260,6 +339,11 @@ def refused_in_one_line(name: str, strange: dict[str, object]) -> None:
                 assert len(text) < 400, (parameter, what, text)
             except Exception as error:
                 raise AssertionError(f"{name}({parameter}={what}) raised {error!r:.200}") from error
+
+
+def test_every_public_function_is_called():
+    functions = {name for name in didact.__all__ if inspect.isfunction(getattr(didact, name))}
+    assert functions <= {*CALLS, "from_gymnasium", "from_minigrid"}  # as from_environment
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.linear import exact_entry
 from didact.errors import InvalidNumber, InvalidParameter
-from didact.inputs import choice
+from didact.inputs import choice, entries, reason_of
 
 Floats = NDArray[np.float64]
 Matching = Literal["optimal", "greedy"]
@@ -34,7 +34,10 @@ def scaled_rows(rows: ArrayLike, place: str = "rows") -> Floats:
     multiples of each other come out with the same bits. Integers and fractions of any size are
     divided exactly first.
     """
-    array = np.asarray(rows)
+    try:
+        array = np.asarray(rows)
+    except ValueError as error:
+        raise InvalidParameter(f"{place} must have shape (m, k): {reason_of(error)}") from None
     is_wide = array.dtype.kind in "iu" and (np.abs(array.astype(float)) >= _EXACT_AS_FLOAT).any()
     if is_wide or array.dtype.kind in "OUS":
         return _scaled_exactly(np.asarray(rows, dtype=object), place)
@@ -117,12 +120,13 @@ def angular_similarity(
         left, the first of equals; the result depends on the order of the normals.
     """
     choice(matching, "matching", get_args(Matching))
-    if np.size(reference) == 0:
-        return 1.0
-    if np.size(normals) == 0:
-        return 0.0
-    similarity = 1.0 - angles(normals, reference) / np.pi
-    return similarity_sum(similarity, matching=matching) / int(similarity.shape[1])
+    n, m = (
+        len(entries(rows, place, "rows"))
+        for rows, place in ((normals, "normals"), (reference, "reference"))
+    )
+    if not n or not m:
+        return 0.0 if m else 1.0
+    return similarity_sum(1.0 - angles(normals, reference) / np.pi, matching=matching) / m
 
 
 def similarity_sum(similarity: Floats, *, matching: Matching) -> float:

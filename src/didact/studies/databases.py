@@ -65,6 +65,8 @@ def transaction(database: sqlite3.Connection) -> Iterator[None]:
 def locked(path: Path) -> Any:
     """The open lock file beside a store; the system frees it when this process ends."""
     place = shown_path(path)
+    if not path.name:
+        raise InvalidFile(f"{place} is a folder; name a file in it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(f".{path.stem}.lock")

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from didact.errors import DidactError
-from didact.inputs import FAILURES, flag, reason_of
+from didact.inputs import FAILURES, flag, instance, reason_of
 from didact.studies.store import MAX_FAILURES, RunInfo, Store
 from didact.studies.study import Record, Study, find_study, with_changes
 from didact.studies.summary import Summary
@@ -97,16 +97,17 @@ def run_study(
         terminal, else a line every 10 seconds.
     settings: other values for settings of the study, as `trials=5`.
     """
-    found = find_study(study) if isinstance(study, str) else study
-    chosen = with_changes(found.chosen_settings(quick=quick), settings)
+    found = find_study(study) if isinstance(study, str) else instance(study, Study, "study")
+    chosen = with_changes(found.chosen_settings(quick=flag(quick, "quick")), settings)
+    again = flag(retry, "retry")
     watch = _Speaker() if flag(progress, "progress") else None
     with TemporaryDirectory(prefix="didact-") as folder:
-        path = Path(folder, f"{found.name}.sqlite") if store is None else Path(store)
+        path = Path(folder, f"{found.name}.sqlite") if store is None else store
         with Store(path, found, chosen) as kept:
             at_once = True
             workers = workers_of(jobs, cluster, found.n_trials(chosen))
             try:
-                run_trials(found, chosen, kept, workers, watch=watch, retry=retry)
+                run_trials(found, chosen, kept, workers, watch=watch, retry=again)
                 at_once = False
             finally:
                 workers.stop(at_once=at_once)

@@ -106,8 +106,8 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str], study: Study, settings: Any) -> None:
         """Open or create the store; one that belongs to anything else is refused untouched."""
-        self.path = Path(path)
         self._place = shown_path(path)
+        self.path = Path(path)
         self._total = study.n_trials(settings)
         self._lock = locked(self.path)
         about = {

@@ -38,7 +38,9 @@ def setting(default: Any, *, source: str, paper: Any = _NOT_GIVEN) -> Any:
 def require_settings(settings: Any) -> None:
     """Refuse what is no dataclass of plain values with `trials` and `seed`."""
     if not is_dataclass(settings) or isinstance(settings, type):
-        raise InvalidParameter(f"settings must be an instance of a dataclass; it is {settings!r}")
+        raise InvalidParameter(
+            f"settings must be an instance of a dataclass; it is {shown(settings)}"
+        )
     for name, least, most in (("trials", 1, MAX_TRIALS), ("seed", 0, LARGEST_SEED)):
         value: Any = getattr(settings, name, None)
         if not is_whole(value) or not least <= value <= most:

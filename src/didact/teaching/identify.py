@@ -30,7 +30,7 @@ from didact.bec.halfspaces import Scope
 from didact.bec.linear import Row, dot, independent, null_basis, primitive, row_reduced
 from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import DidactError, InvalidParameter, Unsupported
-from didact.inputs import counted, instance, is_whole, plain_document, shown, shown_name
+from didact.inputs import counted, entries, instance, is_whole, plain_document, shown, shown_name
 from didact.mdp import MDP, Family, Task, Transitions
 from didact.mdp.naming import state_words
 from didact.mdp.showing import draw, in_notebook, write_page
@@ -337,7 +337,7 @@ def _goal(mdp: MDP, goal: Any) -> list[Row]:
     if goal is None:
         return []
     k = mdp.n_features
-    listed = list(goal) if isinstance(goal, list | tuple | np.ndarray) else [goal]
+    listed = entries(goal, "goal", "features, or of the entries of a direction")
     if len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed) and k != 2:
         first, second = int(listed[0]), int(listed[1])
         if first != second:
@@ -357,10 +357,10 @@ def _given(task: Task | Family, changes: Any) -> list[Change]:
     if isinstance(changes, str):
         changes = [changes]
     if not isinstance(changes, Mapping):
-        return [_parsed(task, text) for text in changes]
+        return [_parsed(task, text) for text in entries(changes, "changes", "changes")]
     found = []
     for name, value in changes.items():
-        other, price = value if isinstance(value, tuple) else (value, 1)
+        other, price = value if isinstance(value, tuple) and len(value) == 2 else (value, 1)
         other = named_world(other)
         instance(other, Task, f"changes[{name!r}]", "or a pair of it and a price")
         found.append(Change(str(name), other, _price(price, name)))

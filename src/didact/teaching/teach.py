@@ -400,7 +400,7 @@ def teach_robust(
     allowed = replace(settings.allowed(problem, begin), demand=demand)
     listed = None if problem.candidates.sampled else problem.candidates
     limit = None if time_limit is None else seconds(time_limit, "time_limit")
-    found = cheapest_multicover(allowed, listed, repeats=repeats, time_limit=limit)
+    found = cheapest_multicover(allowed, listed, repeats=flag(repeats, "repeats"), time_limit=limit)
     problem = replace(problem, candidates=found.candidates, costs=found.costs, given_masks=None)
     assert found.chosen is not None
     assert found.certificate is not None

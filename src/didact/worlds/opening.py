@@ -22,6 +22,7 @@ from typing import Any, Literal, overload
 
 from didact.errors import InvalidParameter
 from didact.files.extras import named_object
+from didact.files.reading import shown_path
 from didact.inputs import counted, entries, is_whole, own_code, shown, whole_in, whole_number
 from didact.mdp import MDP, Family, Task, load_task
 from didact.mdp.files import load_task_or_family
@@ -74,7 +75,7 @@ def open_task(
 def _from_file(path: str, given: Mapping[str, Any]) -> Task:
     if given:
         raise InvalidParameter(
-            f"{path} is a file, which takes no parameters; leave {min(given)!r} out"
+            f"{shown_path(path)} is a file, which takes no parameters; leave {min(given)!r} out"
         )
     return load_task(path)
 

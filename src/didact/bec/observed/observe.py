@@ -275,7 +275,7 @@ def _options(given: Any, kind: type[Options], name: str) -> Options:
 
 
 def _held(given: Any) -> tuple[int, ...]:
-    steps = entries(given, "held", "numbers of steps") if np.ndim(given) else [given]
+    steps = [given] if is_number(given) else entries(given, "held", "numbers of steps")
     found = tuple(whole_number(number, "held", 1) for number in steps)
     if not found or len(set(found)) < len(found):
         raise InvalidParameter(f"held must be different numbers of steps; it is {shown(given)}")

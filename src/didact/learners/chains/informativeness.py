@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -36,7 +36,15 @@ from numpy.typing import NDArray
 
 from didact.bec.similarity import Matching
 from didact.errors import InvalidParameter, NotMixed
-from didact.inputs import choice, finite_number, plain_document, shown, shown_name, whole_number
+from didact.inputs import (
+    choice,
+    entries,
+    finite_number,
+    plain_document,
+    shown,
+    shown_name,
+    whole_number,
+)
 from didact.learners.belief import Belief
 from didact.learners.chains.birl import birl
 from didact.learners.chains.information_gap import InformationGap
@@ -273,8 +281,11 @@ def _as_rewards(
     true: int | None,
     rng: np.random.Generator,
 ) -> _Rewards:
-    listed = np.atleast_1d(np.asarray(confidence, dtype=object))
+    many = isinstance(confidence, Iterable)
+    listed = entries(confidence, "confidence", "numbers") if many else [confidence]
     levels = [float(finite_number(c, "confidence", 0)) for c in listed]
+    if not levels:
+        raise InvalidParameter("confidence must be a positive number, or several; it is empty")
     if rewards is None:
         if len(levels) > 1 or measure == "posterior" or true is not None:
             raise InvalidParameter(
