@@ -274,6 +274,7 @@ CALLS = {
     ),
     "load_agent": lambda: dict(path="none.zip", env=None, trust_pickle=False),
     "make": lambda: dict(source="random-grid", size=3, n_features=2, seed=0),
+    "reward_terms": lambda: dict(env="point-robot", policy=None, n_steps=10, seed=0),
     "ng_russell": lambda: dict(task=didact.make("six-cell"), policy=[0] * 6),
     "register_learner": lambda: dict(name="mine"),
     "register_strategy": lambda: dict(name="mine"),
