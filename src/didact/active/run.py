@@ -78,9 +78,9 @@ class Step:
     def document(self) -> dict[str, Any]:
         """The step as a JSON object."""
         shown, said = self.demonstration, self.comparison
-        told = {name: value for name, value in vars(self).items() if name != "comparison"}
+        fields = {name: value for name, value in vars(self).items() if name != "comparison"}
         return {
-            **told,
+            **fields,
             "demonstration": None if shown is None else [list(pair) for pair in shown],
             "warnings": list(self.warnings),
             **({} if said is None else {"comparison": said.document()}),

@@ -183,9 +183,9 @@ def pair_information(situation: Situation) -> Floats:
         for b in range(a + 1, n_actions):
             chance = situation.rather(a, b)
             mean = chance.mean(axis=0)
-            told = entropy_terms(mean) + entropy_terms(1.0 - mean)
+            answers = entropy_terms(mean) + entropy_terms(1.0 - mean)
             noise = (entropy_terms(chance) + entropy_terms(1.0 - chance)).mean(axis=0)
-            scores[:, a, b] = scores[:, b, a] = np.maximum(told - noise, 0.0)
+            scores[:, a, b] = scores[:, b, a] = np.maximum(answers - noise, 0.0)
     return scores
 
 
@@ -249,12 +249,12 @@ def rollout_gains(mdp: MDP, tables: Floats, states: NDArray[np.int64], uniforms:
     gains = np.zeros(len(paths))
     for step in range(horizon):
         chance, luck = uniforms[paths % n_rollouts, step].T
-        told = np.empty((len(paths), tables.shape[1]))
+        sums = np.empty((len(paths), tables.shape[1]))
         for state in np.unique(at).tolist():
             here = at == state
             # One product for each path: one of all paths would round by how many there are.
-            told[here] = np.matmul(tables[state], shares[here][:, :, None])[:, :, 0]
-        mixture, noise = told[:, :-1], told[:, -1]
+            sums[here] = np.matmul(tables[state], shares[here][:, :, None])[:, :, 0]
+        mixture, noise = sums[:, :-1], sums[:, -1]
         gains[paths] += np.maximum(entropy_terms(mixture).sum(axis=1) - noise, 0.0)
         chosen = _drawn_actions(mixture, chance)
         shares *= tables[at, chosen]

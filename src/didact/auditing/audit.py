@@ -286,13 +286,13 @@ def audit_weights(bec: EquivalenceClass, weights: Any) -> Audit:
     statement = RIGHT[bec.scope]
     found: dict[str, Any] = {"loss": loss, "same": same}
     if not all(plan.is_proved for plan in (*plans, *(member.plan for member in bec.members))):
-        told = "close calls could not be decided in floats; use arithmetic='exact'"
-        return Audit("undecided", statement, told, "weights", loss=loss)
+        reason = "close calls could not be decided in floats; use arithmetic='exact'"
+        return Audit("undecided", statement, reason, "weights", loss=loss)
     if worst is None:
-        told = (
+        reason = (
             "its best actions are the task's" if same else "its best actions are among the task's"
         )
-        return Audit("pass", statement, told, "weights", **found)
+        return Audit("pass", statement, reason, "weights", **found)
     situation = situation_of_pair(bec, worst)
     return Audit("fail", statement, situation.words, "weights", situation=situation, **found)
 
@@ -320,12 +320,12 @@ def situation_of_pair(bec: EquivalenceClass, wrong: WrongAction) -> CostlyState:
     """A wrong action with what it costs, in words."""
     member, state, action, cost = wrong
     better = member.plan.optimal_actions(state)[0]
-    told = (
+    reason = (
         f"in {place_words(bec, member, state)} it takes {action_words(member.task, action)}; "
         f"{action_words(member.task, better)} is better by {float(cost):.4g}"
     )
     exact = cost if isinstance(cost, Fraction) else None
-    return CostlyState(state, action, better, float(cost), exact, told, member.number)
+    return CostlyState(state, action, better, float(cost), exact, reason, member.number)
 
 
 # Agents that are followed
@@ -387,8 +387,8 @@ def audit_followed(
     }
     statement = _statement(within, mdp.exact_discount)
     if largest <= within and not plan.is_proved:
-        told = "close calls could not be decided in floats; use arithmetic='exact'"
-        return Audit("undecided", statement, told, agent, **found)
+        reason = "close calls could not be decided in floats; use arithmetic='exact'"
+        return Audit("undecided", statement, reason, agent, **found)
     if largest <= within:
         where = f"in {counted(n_asked, 'state')} that it can come to"
         most = f"no action costs more than {float(largest):.4g} there" if worst else "all are best"
@@ -432,14 +432,14 @@ def audit_belief(bec: EquivalenceClass, belief: Belief, bound: LossBound | None 
     share = float(right.mean())
     low, high = binomial_interval(share * worth, worth, LEVEL)
     does = "act rightly" if bound is None else "lose no more"
-    told = (
+    reason = (
         f"{int(right.sum())} of {right.size} draws {does}: {100 * share:.3g}%, 95% interval "
         f"{100 * low:.3g}% to {100 * high:.3g}%"
         f"{'' if belief.is_mixed else ', of chains that have not mixed'}"
     )
     found = {"share": share, "low": low, "high": high, "n_effective": worth}
     statement = RIGHT[bec.scope] if bound is None else bound.statement
-    return Audit("undecided", statement, told, "belief", share=found)
+    return Audit("undecided", statement, reason, "belief", share=found)
 
 
 def acts_rightly(bec: EquivalenceClass, draws: Floats) -> NDArray[np.bool_]:

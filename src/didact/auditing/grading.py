@@ -118,14 +118,14 @@ def graded(exam: Exam, given: Any) -> Audit:
     for number, (question, answer) in enumerate(zip(exam.questions, answers, strict=True)):
         if answer is not None and not is_right(question, answer):
             given, right = answer_words(answer), answer_words(question.key)
-            told = f"question {number + 1} is answered {given}, right is {right}"
+            wrong = f"question {number + 1} is answered {given}, right is {right}"
             found = (n_asked, number, answer, situation_of(question, answer))
-            return Audit("fail", exam.statement, told, "answers", *found, same=False)
+            return Audit("fail", exam.statement, wrong, "answers", *found, same=False)
     reason = _undecided(exam, answers)
     if reason is not None:
         return Audit("undecided", exam.statement, reason, "answers", n_asked)
-    told = "every question is answered rightly" if answers else "there is nothing to ask"
-    return Audit("pass", exam.statement, told, "answers", n_asked, same=True)
+    reason = "every question is answered rightly" if answers else "there is nothing to ask"
+    return Audit("pass", exam.statement, reason, "answers", n_asked, same=True)
 
 
 def as_answers(exam: Exam, given: Any) -> list[Any]:

@@ -120,12 +120,12 @@ def judged_by_loss(found: Audit, policy: Any, bound: LossBound) -> Audit:
     if found.passed:
         return replace(found, reason=f"{found.reason}, so that it loses nothing")
     room = evaluate(bec.task, policy, plan=bec.plan).error_bound
-    told = f"it loses {bound.words(loss)}"
+    reason = f"it loses {bound.words(loss)}"
     if loss + room <= bound.limit:
-        return replace(found, verdict="pass", reason=told)
+        return replace(found, verdict="pass", reason=reason)
     if loss - room > bound.limit:
-        return replace(found, reason=told)
-    return replace(found, verdict="undecided", reason=f"{told}, too close to the bound to call")
+        return replace(found, reason=reason)
+    return replace(found, verdict="undecided", reason=f"{reason}, too close to the bound to call")
 
 
 def loses_little(bound: LossBound, draws: Floats) -> NDArray[np.bool_]:
@@ -174,8 +174,8 @@ def graded_by_loss(
     answers = zip(exam.questions, as_answers(exam, given), strict=True)
     answered = [(question, answer) for question, answer in answers if answer is not None]
     if exam.n_close_calls:
-        told = f"{counted(exam.n_close_calls, 'close call')} could not be decided in floats"
-        return replace(found, verdict="undecided", reason=told)
+        reason = f"{counted(exam.n_close_calls, 'close call')} could not be decided in floats"
+        return replace(found, verdict="undecided", reason=reason)
     deadline = time.monotonic() + limit
     judge = _judged_by_actions if exam.ask == "actions" else _judged_by_sides
     return judge(replace(found, verdict="undecided"), answered, bound, deadline)
@@ -189,8 +189,8 @@ def audit_seen(
     n_steps = len({pair for demonstration in taken for pair in demonstration})
     found = Audit("undecided", bound.statement, "", "demonstrations", n_steps)
     if bec.n_close_calls:
-        told = f"{counted(bec.n_close_calls, 'close call')} could not be decided in floats"
-        return replace(found, reason=told)
+        reason = f"{counted(bec.n_close_calls, 'close call')} could not be decided in floats"
+        return replace(found, reason=reason)
     if time_limit is not None:
         seconds(time_limit, "time_limit")
     best = shown_pairs(bec.members, taken)
@@ -207,12 +207,14 @@ def _judged_by_sides(found: Audit, answered: Answered, bound: LossBound, deadlin
     if found.passed or not wrong:
         return found
     if "equal" in wrong and found.witness is not None:
-        told = found.reason.replace("answers the same", "answers the same but for a wrong 'equal'")
-        found = replace(found, reason=told, witness=None)
+        reason = found.reason.replace(
+            "answers the same", "answers the same but for a wrong 'equal'"
+        )
+        found = replace(found, reason=reason, witness=None)
     least = least_cell(region, bound.limit, deadline=deadline)
     if least.is_proved and least.worst is not None and least.worst.loss > bound.limit:
-        told = f"whoever answers so loses at least {bound.words(least.worst.loss)}"
-        return replace(found, verdict="fail", reason=told, witness=None)
+        reason = f"whoever answers so loses at least {bound.words(least.worst.loss)}"
+        return replace(found, verdict="fail", reason=reason, witness=None)
     return found
 
 
@@ -236,8 +238,8 @@ def _judged_by_region(found: Audit, region: Region, bound: LossBound, deadline: 
         weights = _moved_inside(region, most.worst)
         return _open(found, most.worst.loss, weights, bound)
     if not most.is_proved:
-        told = f"{most.n_cells} classes of policies that answer so lose no more"
-        return replace(found, reason=f"{told}; others were not visited, or not told apart")
+        reason = f"{most.n_cells} classes of policies that answer so lose no more; others were not "
+        return replace(found, reason=f"{reason}visited, or not told apart")
     loss = 0.0 if most.worst is None else most.worst.loss
     return _passed(found, loss, most.n_cells, bound)
 
@@ -272,8 +274,8 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     gaps = np.where(held.best, action_gaps(plan), 0.0).max(axis=1)
     sure = float(bec.task.mdp.start.floats @ gaps)
     if sure > bound.limit:
-        told = f"what it holds best loses at least {bound.words(sure)}"
-        return replace(found, verdict="fail", reason=told)
+        reason = f"what it holds best loses at least {bound.words(sure)}"
+        return replace(found, verdict="fail", reason=reason)
     if not held.others[space.states].any():
         return _judged_indifferent(found, bound)
     whole = held.best & held.whole[:, None]
@@ -291,8 +293,8 @@ def _judged_by_pairs(found: Audit, held: HeldBest, bound: LossBound, deadline: f
     loss, weights = largest(planner_rounds(space, held.best.ravel(), rng, held.others.ravel()))
     if weights is not None and loss > bound.limit:
         return _open(found, loss, weights, bound)
-    told = "the states are not closed" if is_right else "a wrong action may cost more later"
-    reason = f"{told}; a search found none who answers so and loses more, which proves nothing"
+    why = "the states are not closed" if is_right else "a wrong action may cost more later"
+    reason = f"{why}; a search found none who answers so and loses more, which proves nothing"
     return replace(found, reason=reason)
 
 
@@ -320,20 +322,20 @@ def _judged_indifferent(found: Audit, bound: LossBound) -> Audit:
     """By the worst policy of all: where no action was called worse, the reward 0 answers so."""
     worst = bound.space.worst
     if worst <= bound.limit and not bound.space.n_close:
-        told = f"no policy loses more than {bound.words(worst)}"
-        return replace(found, verdict="pass", reason=told, loss_bound=worst)
-    told = (
+        reason = f"no policy loses more than {bound.words(worst)}"
+        return replace(found, verdict="pass", reason=reason, loss_bound=worst)
+    reason = (
         "no action was called worse than another, so that an agent without preferences, weights 0, "
         f"acts so too; it may lose {bound.words(worst)}. Ask for all best actions, or compare"
     )
     n_features = bound.space.basis.shape[1]
-    return replace(found, reason=told, witness=(0.0,) * n_features)
+    return replace(found, reason=reason, witness=(0.0,) * n_features)
 
 
 def _passed(found: Audit, loss: float, n_cells: int, bound: LossBound) -> Audit:
     """Every class of policies that answers so was visited."""
-    told = f"nobody who answers so loses more than {bound.words(loss)}"
-    reason = f"{told}; classes of policies visited: {n_cells}"
+    most = f"nobody who answers so loses more than {bound.words(loss)}"
+    reason = f"{most}; classes of policies visited: {n_cells}"
     return replace(found, verdict="pass", reason=reason, loss_bound=loss)
 
 
@@ -341,5 +343,5 @@ def _open(found: Audit, loss: float, weights: Floats, bound: LossBound) -> Audit
     """Not decided: a reward that answers the same loses too much."""
     if not math.isfinite(loss):
         raise AssertionError(f"a loss must be finite; it is {loss}")
-    told = f"a reward that answers the same loses {bound.words(loss)}"
-    return replace(found, reason=told, witness=tuple(float(weight) for weight in weights))
+    reason = f"a reward that answers the same loses {bound.words(loss)}"
+    return replace(found, reason=reason, witness=tuple(float(weight) for weight in weights))

@@ -197,11 +197,11 @@ def policy_documents(bec: EquivalenceClass) -> dict[str, Any]:
 
 def _common(bec: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
     """What every proof carries: the policy, its counts, and what was shown."""
-    told = policy_documents(bec)
+    document = policy_documents(bec)
     return {
-        "format": told.pop("format"),
+        "format": document.pop("format"),
         "claim": claim,
-        **told,
+        **document,
         "demonstrations": [demonstration.document() for demonstration in shown],
     }
 

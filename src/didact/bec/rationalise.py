@@ -164,13 +164,13 @@ def rationalise(
     )
     answer = _Answer(mdp, taken, rows, counts, scope)
     if not rows.n_rows:
-        return answer.told("any", (Fraction(0),) * mdp.n_features, ())
+        return answer.result("any", (Fraction(0),) * mdp.n_features, ())
     return _exactly(answer, rows.exact) if rows.exact is not None else _in_floats(answer)
 
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What all answers share; `told` makes one of them."""
+    """What all answers share; `result` makes one of them."""
 
     mdp: MDP
     taken: NDArray[np.bool_]
@@ -178,7 +178,7 @@ class _Answer:
     counts: ExactSuccessorFeatures | None
     scope: Scope
 
-    def told(
+    def result(
         self,
         kind: Kind,
         weights: tuple[Fraction, ...] | None,
@@ -247,7 +247,7 @@ def _exactly(answer: _Answer, exact: tuple[Row, ...]) -> Rationalisation:
     if len(zero) == len(exact):
         first = decide(exact, tuple(-entry for entry in exact[0]))
         assert isinstance(first, Inside)
-        return answer.told("none", None, forced, contradiction=_forced([0], first.multipliers))
+        return answer.result("none", None, forced, contradiction=_forced([0], first.multipliers))
     return _explained(answer, exact, weights, zero, forced)
 
 
@@ -279,7 +279,7 @@ def _explained(
             best = found
             if margin_of(normals, found) >= margin_of(normals, point) / 2:
                 break
-    return answer.told(
+    return answer.result(
         "tied" if zero else "unique", best, forced, margin=margin_of(normals, best), zero=zero
     )
 
@@ -287,11 +287,11 @@ def _explained(
 def _in_floats(answer: _Answer) -> Rationalisation:
     point, zero = point_inside(answer.rows.normals)
     if point is None:
-        return answer.told("none", None, ())
+        return answer.result("none", None, ())
     strict = np.delete(answer.rows.normals, zero, axis=0)
     weights = tuple(Fraction(repr(round(w, 9))) for w in (point / np.abs(point).max()).tolist())
     kind: Kind = "tied" if zero else "unique"
-    return answer.told(kind, weights, (), margin=margin_of(strict, weights), zero=zero)
+    return answer.result(kind, weights, (), margin=margin_of(strict, weights), zero=zero)
 
 
 @dataclass(frozen=True, eq=False)

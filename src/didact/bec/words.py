@@ -39,7 +39,7 @@ MAX_TERMS = 5
 """Features that a side of a sentence names; the others are counted."""
 
 SIGNIFICANT_DIGITS = 3
-"""Digits of an amount in a sentence; `holds` decides by the exact one."""
+"""Digits of an amount in a sentence."""
 
 DIGITS_OF_ONE = 12
 """Digits to which an amount must be 1 to be said as "one": a word claims more than a number."""
@@ -73,16 +73,6 @@ class HalfSpaceWords:
     measure: Measure
     as_ratio: bool
     kind: Kind
-
-    def holds(self, weights: Sequence[Any]) -> bool:
-        """Whether the weights satisfy what is said, decided exactly before any rounding."""
-        exact = _read_numbers(weights, "weights")
-        surplus = _worth(self.left, exact) - _worth(self.right, exact)
-        if self.measure == "cost":
-            surplus = -surplus
-        if self.relation == "exactly":
-            return surplus == 0
-        return surplus >= 0 if self.relation == "at least" else surplus <= 0
 
     def sentence(self) -> str:
         """The comparison in words, amounts to three significant digits, without a full stop."""
@@ -246,10 +236,6 @@ def _as_ratio(
     one = Term(Fraction(1), left.feature, left.name)
     other = Term(right.amount / left.amount, right.feature, right.name)
     return HalfSpaceWords((one,), (other,), relation, measure, True, kind)
-
-
-def _worth(terms: tuple[Term, ...], weights: list[Fraction]) -> Fraction:
-    return sum((term.amount * weights[term.feature] for term in terms), Fraction(0))
 
 
 def _side(terms: tuple[Term, ...], kind: Kind) -> str:

@@ -168,8 +168,8 @@ def mixing_problems(belief: Belief) -> tuple[str, ...]:
             "at least 4 are needed. Run more steps",
         )
     if belief.settings.get("sampler") == "mixture":
-        told = belief.settings.get("not_mixed")
-        return () if told is None else (str(told),)
+        reason = belief.settings.get("not_mixed")
+        return () if reason is None else (str(reason),)
     problems = []
     worst = _where(belief.r_hat, np.nanargmax)
     if worst is not None and belief.r_hat[worst] > WORST_R_HAT:

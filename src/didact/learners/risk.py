@@ -86,12 +86,12 @@ class Risk:
     def __str__(self) -> str:
         if self.bound is None:
             needed = draws_needed(self.level, self.delta)
-            told = f"no bound: {self.n_effective} effective draws, {needed} are needed"
+            bound = f"no bound: {self.n_effective} effective draws, {needed} are needed"
         else:
-            told = f"{100 * (1 - self.delta):.4g}% sure: at most {self.bound:.3g}"
+            bound = f"{100 * (1 - self.delta):.4g}% sure: at most {self.bound:.3g}"
         return (
             f"in {100 * self.level:.4g}% of draws the policy loses at most {self.var:.3g} "
-            f"({told}); mean {self.mean:.3g}, worst {self.worst:.3g}"
+            f"({bound}); mean {self.mean:.3g}, worst {self.worst:.3g}"
             f"{'' if self.is_mixed else ', of chains that have not mixed'}"
         )
 

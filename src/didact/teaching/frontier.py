@@ -261,8 +261,8 @@ def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
     best = min(fits, key=lambda other: other.cost, default=lesson)
     if best is lesson or best.within is None:
         return lesson
-    told = best.within
-    within = replace(own, statuses=told.statuses, worst=told.worst, n_cells=told.n_cells)
+    tighter = best.within
+    within = replace(own, statuses=tighter.statuses, worst=tighter.worst, n_cells=tighter.n_cells)
     return changed(
         best,
         within=within,

@@ -29,8 +29,8 @@ from didact.inputs import counted, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.showing import draw, in_notebook, write_page
 from didact.stages import counting
+from didact.teaching.covers.candidates import lines_of
 from didact.teaching.covers.multicover import (
-    lines_of,
     require_exact,
     thin_direction,
     who_states,

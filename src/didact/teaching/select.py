@@ -42,8 +42,8 @@ from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
-from didact.teaching.covers.candidates import MAX_PAIRS, Candidates
-from didact.teaching.covers.multicover import demand_of, lines_of
+from didact.teaching.covers.candidates import MAX_PAIRS, Candidates, lines_of
+from didact.teaching.covers.multicover import demand_of
 from didact.teaching.covers.problem import Coverage, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,

@@ -432,9 +432,9 @@ def _problem(
     rollouts = None if _searches_all(settings, bec) else settings.rollouts
     candidates, masks = offered_candidates(elements, starts, rollouts=rollouts, seed=settings.seed)
     if settings.takes_beginnings:
-        told = cover_elements(bec, redundant=True) if settings.learners else elements
+        stated = cover_elements(bec, redundant=True) if settings.learners else elements
         every_pair = "planner" in settings.learners
-        candidates, masks = with_beginnings(told, candidates, all_pairs=every_pair), None
+        candidates, masks = with_beginnings(stated, candidates, all_pairs=every_pair), None
     by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
     costs = candidate_costs(candidates, settings.cost, partial(probability_in, bec))
     budget, options = settings.budget, settings.options

@@ -96,7 +96,7 @@ def sample_posterior(
     )
     workers = 1 if target.is_stepwise else as_threads(options.threads, sampling.n_chains)
     run = _mixed if sampling.sampler == "mixture" else _walked
-    with told(options.progress, learner) as tell:
+    with progress_function(options.progress, learner) as tell:
         found = run(target, sampling, rng, partial(run_all, threads=workers, progress=tell))
     settings = {**sampling.settings(), **found.settings, "method": target.scorer.method}
     return _belief(found, target, learner, settings)
@@ -336,7 +336,7 @@ class ShownBar:
 
 
 @contextmanager
-def told(progress: Any, what: str) -> Iterator[Progress | None]:
+def progress_function(progress: Any, what: str) -> Iterator[Progress | None]:
     """A function (done, total): the given one, a bar on standard error for True, or none."""
     if progress is None or progress is False:
         yield None

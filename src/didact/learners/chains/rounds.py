@@ -362,12 +362,12 @@ class SamplerRun:
     def settings(self) -> dict[str, Any]:
         """What a belief tells of how its draws were made."""
         assert self.mixing is not None
-        told = f"the chains' warmups differed by {self.gap:.0f} nats and were run again"
+        note = f"the chains' warmups differed by {self.gap:.0f} nats and were run again"
         return {
             "n_likelihoods": self.n_used,
             "n_particles": self.n_particles,
             "n_rounds": self.n_rounds,
-            "warmup": told if self.n_warmups > 1 else None,
+            "warmup": note if self.n_warmups > 1 else None,
             "r_hat": _or_none(self.mixing.r_hat),
             "ess": self.mixing.ess,
             "not_mixed": self._not_mixed(),

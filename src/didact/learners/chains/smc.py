@@ -88,30 +88,30 @@ class Population:
     def temper(self, n: int) -> Iterator[int]:
         """Bring n particles from the reference to the posterior; yields likelihood evaluations."""
         self.particles = self._drawn(n)
-        temperature, scale, told = 0.0, first_scale(self.target.k), 0
+        temperature, scale, reported = 0.0, first_scale(self.target.k), 0
         while temperature < 1.0:
             scores = self.particles.scores
             rise = next_rise(scores, 1.0 - temperature)
             temperature = min(1.0, temperature + rise)
             self.particles.take(systematic(relative_weights(scores, rise), self.rng))
             scale = self._mutate(temperature, scale)
-            yield self.particles.n_scored - told
-            told = self.particles.n_scored
+            yield self.particles.n_scored - reported
+            reported = self.particles.n_scored
 
     def spread(self, mode: Floats, n: int) -> Iterator[int]:
         """Let n particles spread from the weights (k,) of a mode; yields likelihood evaluations."""
         k = self.target.k
         places = spread_out(self.kind, np.repeat(mode[None], n, axis=0), self.rng)
         self.particles = Particles(self.target, places, rough=True)
-        scale, told, n_steps = FIRST_STEP, 0, max(BLOCK_STEPS, k // 2)
+        scale, reported, n_steps = FIRST_STEP, 0, max(BLOCK_STEPS, k // 2)
         for block in range(BLOCKS):
             factor = np.eye(k)
             if block >= FIRST_BLOCKS:
                 factor = factor_of(covariance(self.particles.places))
                 scale = first_scale(k) if block == FIRST_BLOCKS else scale
             scale = adapted(scale, self._walk(1.0, factor, scale, n_steps))
-            yield self.particles.n_scored - told
-            told = self.particles.n_scored
+            yield self.particles.n_scored - reported
+            reported = self.particles.n_scored
 
     def move_by(self, fit: MixtureFit, n_steps: int) -> Iterator[int]:
         """Let every particle take so many steps by a mixture; yields likelihood evaluations."""

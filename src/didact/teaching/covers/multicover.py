@@ -29,7 +29,7 @@ from didact.errors import Unsupported
 from didact.mdp import Demonstration
 from didact.numerics.exact import whole_if_whole
 from didact.stages import stage
-from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.candidates import Candidates, lines_of
 from didact.teaching.covers.fewest import Cheapest, Columns, columns_of
 from didact.teaching.covers.set_cover import bits_of, incidence, scaled_objective, whole_costs
 from didact.teaching.covers.walks import Allowed, TooLarge
@@ -209,14 +209,6 @@ def require_exact(bec: EquivalenceClass) -> None:
         raise Unsupported(
             "forged demonstrations are counted exactly; give the class of arithmetic='exact'"
         )
-
-
-def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:
-    """The pairs of each demonstration in the common numbering."""
-    width = most_actions(bec.members)
-    return [
-        [(bec.members[d.member or 0].first + s) * width + a for s, a in d] for d in demonstrations
-    ]
 
 
 def who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[int, frozenset[int]]:

@@ -112,15 +112,15 @@ def _two_ways(bec: EquivalenceClass, ties: Ties, *, by_member: bool) -> Iterator
             pair = shortest_pair(bec, members, group)
             if pair is not None:
                 yield pair, 1 << facet
-    told: set[tuple[int, int | None]] = set()
+    seen: set[tuple[int, int | None]] = set()
     for _, state, *actions in statements_of(bec, bec.cone.equalities):
         pair = ways_that_meet(bec, state, actions)
         mask = 0 if pair is None else _stated(ties, pair)
         if pair is None or not mask:
             continue
         key = mask, pair.member.number if by_member else None
-        if key not in told:
-            told.add(key)
+        if key not in seen:
+            seen.add(key)
             yield pair, mask
 
 

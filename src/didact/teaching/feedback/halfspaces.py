@@ -227,10 +227,10 @@ def item_words(task: MDP | Task | Family, item: Item) -> str:
         return f"in {state_words(task, item.state)}: {better} rather than {other}"
     ways = ways_of(item)
     where = state_words(task, ways[0][0][0])
-    told = [", ".join(action_words(task, a) for _, a in way) for way in ways]
+    actions = [", ".join(action_words(task, a) for _, a in way) for way in ways]
     if isinstance(item, Stop):
-        return f"from {where}: stop {told[0]} after {item.after} steps, off being worth 0"
-    return f"from {where}: {' rather than '.join(told)}"
+        return f"from {where}: stop {actions[0]} after {item.after} steps, off being worth 0"
+    return f"from {where}: {' rather than '.join(actions)}"
 
 
 @dataclass(frozen=True)
@@ -318,11 +318,11 @@ def mixed_proof(
 ) -> dict[str, Any]:
     """The proof that items teach a class; with weights that fit them, that they leave it open."""
     assert bec.rows.exact is not None
-    told = policy_documents(bec)
+    policies = policy_documents(bec)
     document = {
-        "format": told.pop("format"),
+        "format": policies.pop("format"),
         "claim": "teaches" if witness is None else "open",
-        **told,
+        **policies,
         "items": [item.document() for item in items],
     }
     if witness is None:

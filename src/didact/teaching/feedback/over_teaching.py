@@ -125,14 +125,14 @@ def _starts(bec: EquivalenceClass, rng: np.random.Generator) -> list[tuple[Membe
 def _ties(bec: EquivalenceClass) -> tuple[Preference, ...] | None:
     """Preferences that state every tie; None where one cannot be shown by trajectories."""
     found: dict[Row, Preference] = {}
-    told: set[int] = set()
+    stated: set[int] = set()
     for row, state, *actions in statements_of(bec, bec.cone.equalities):
         pair = ways_that_meet(bec, state, actions)
         if pair is not None:
-            told.add(row)
+            stated.add(row)
             item = Preference(pair.better, pair.other, member=pair.member.number)
             found.setdefault(direction(list(pair.difference)), item)
-    return tuple(found.values()) if told == {*bec.cone.equalities} else None
+    return tuple(found.values()) if stated == {*bec.cone.equalities} else None
 
 
 def _space(bec: EquivalenceClass) -> tuple[Floats, Floats]:
