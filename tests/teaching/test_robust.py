@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
@@ -39,11 +40,21 @@ def worlds(n: int) -> list[Task]:
     ]
 
 
-def least_to_drop(task: Task, shown: list[Demonstration]) -> int:
-    """The fewest demonstrations without which the others do not teach: all subsets."""
+def least_to_drop(
+    shown: list[Demonstration], is_wrong: Callable[[list[Demonstration]], bool]
+) -> int:
+    """The fewest demonstrations without which the others leave a learner wrong: all subsets.
+
+    What is shown twice says nothing more, so each set of different ones is tried once.
+    """
+    tried: dict[frozenset[object], bool] = {}
     for size in range(len(shown) + 1):
         for dropped in combinations(range(len(shown)), size):
-            if not check(task, [d for i, d in enumerate(shown) if i not in dropped]).teaches:
+            kept = [d for i, d in enumerate(shown) if i not in dropped]
+            key = frozenset(tuple(d) for d in kept)
+            if key not in tried:
+                tried[key] = is_wrong(kept)
+            if tried[key]:
                 return size
     return len(shown) + 1
 
@@ -62,7 +73,8 @@ def test_the_fewest_that_exclude_a_wrong_reward_are_those_of_all_subsets() -> No
         lesson = teach(task, horizon=1)
         shown = (list(lesson.demonstrations) + shown)[:11]
         if bec.cone.n_facets + len(bec.cone.equalities):
-            assert len(fewest_excluding(bec, shown)) == least_to_drop(task, shown)
+            least = least_to_drop(shown, lambda kept, task=task: not check(task, kept).teaches)
+            assert len(fewest_excluding(bec, shown)) == least
             tried += 1
     assert tried
 
@@ -196,12 +208,8 @@ def test_attacks_that_cost_a_loss_are_those_of_all_subsets(seed: int) -> None:
             assert remaining_loss(bec, [])[0].share < share
             continue
         assert found.is_fewest
-        best = next(
-            size
-            for size in range(len(shown) + 1)
-            for dropped in combinations(range(len(shown)), size)
-            if remaining_loss(bec, [d for i, d in enumerate(shown) if i not in dropped])[0].share
-            >= share
+        best = least_to_drop(
+            shown, lambda kept, share=share: remaining_loss(bec, kept)[0].share >= share
         )
         assert len(found.demonstrations) == best
         flipped = attack(task, shown, loss=f"{100 * share}%", flip=True)
