@@ -204,7 +204,8 @@ def cone_of(rows: Rows, true_weights: Numbers) -> Cone:
 def _exact_cone(rows: Rows, exact: tuple[Row, ...], true_weights: Numbers) -> Cone:
     k = true_weights.floats.size
     if not exact:
-        return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(_units(k), k))
+        units = [tuple(int(i == j) for j in range(k)) for i in range(k)]
+        return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(units, k))
     tell = counting("facets: {} of {} rows decided")
     found = exact_cone(exact, true_weights.fractions(), progress=tell)
     return Cone(
@@ -278,10 +279,6 @@ def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
     for i, row in enumerate(rows):
         array[i] = row
     return array
-
-
-def _units(k: int) -> list[Row]:
-    return [tuple(int(i == j) for j in range(k)) for i in range(k)]
 
 
 def _any_point(cone: Cone) -> Floats:

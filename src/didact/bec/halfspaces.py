@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -196,17 +196,9 @@ def _statements(shown: NDArray[np.bool_]) -> Indices:
     states, actions = np.divmod(shown.ravel().nonzero()[0], n_actions)
     statements = np.empty((len(states), n_actions - 1, 3), dtype=np.int64)
     statements[:, :, 0], statements[:, :, 1] = states[:, None], actions[:, None]
-    statements[:, :, 2] = _others(n_actions)[actions]
+    others = [[b for b in range(n_actions) if b != a] for a in range(n_actions)]
+    statements[:, :, 2] = np.array(others, dtype=np.int64)[actions]
     return statements.reshape(-1, 3)
-
-
-@cache
-def _others(n_actions: int) -> Indices:
-    """All actions but one, for each of them, shape (A, A - 1)."""
-    others = [b for a in range(n_actions) for b in range(n_actions) if b != a]
-    found = np.array(others, dtype=np.int64).reshape(n_actions, n_actions - 1)
-    found.setflags(write=False)
-    return found
 
 
 def feature_scales(*models: MDP) -> Floats | None:

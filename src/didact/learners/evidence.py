@@ -476,7 +476,8 @@ def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str, tuple[int
     extra = best & ~given
     sure = plan.is_proved or bool((best.sum(axis=1) == 1).all())
     if sure and extra.any():
-        pair = _first(evidence, extra)
+        place, action = np.argwhere(extra)[0].tolist()
+        pair = int(evidence.states[place]), int(action)
         said = f"{pair_words(evidence.mdp, *pair)} is as good as what was shown there"
         return False, said, pair
     if sure:
@@ -496,8 +497,3 @@ def _worse_than_best(
     state = int(evidence.states[place])
     shown_one = pair_words(evidence.mdp, state, action)
     return f"{shown_one} is worse than the best there by {gaps[place, action]:.3g}", (state, action)
-
-
-def _first(evidence: Evidence, mask: NDArray[np.bool_]) -> tuple[int, int]:
-    place, action = np.argwhere(mask)[0].tolist()
-    return int(evidence.states[place]), int(action)

@@ -163,7 +163,8 @@ def learn(
         from didact.learners.chains.options import preset_options
 
         options = preset_options(preset, learner, evidence.mdp.n_features, options)
-    if len(evidence.answers) and not _takes_feedback(learner, method):
+    takes_feedback = learner in WITH_FEEDBACK or getattr(method, "takes_feedback", False)
+    if len(evidence.answers) and not takes_feedback:
         raise Unsupported(
             f"learner {learner!r} learns from demonstrations alone; for comparisons, preferences, "
             f"rankings and stops use {', '.join(WITH_FEEDBACK[:-1])} or {WITH_FEEDBACK[-1]}"
@@ -178,10 +179,6 @@ def learn(
     for line in belief.warnings:
         warnings.warn(line, NotMixed, stacklevel=2)
     return belief
-
-
-def _takes_feedback(name: str, method: Learner) -> bool:
-    return name in WITH_FEEDBACK or bool(getattr(method, "takes_feedback", False))
 
 
 def learner_name(name: str) -> str:

@@ -269,11 +269,6 @@ def _require_same_reward(rows: Rows, family: Family) -> None:
         )
 
 
-def _own_rows(bec: EquivalenceClass) -> list[int]:
-    """The rows of a world that say everything: its equalities and its facets."""
-    return [*bec.cone.equalities, *bec.cone.facet_rows()]
-
-
 def _world(name: str, bec: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
     """Whether a world is determined; else a witness, and what it may lose."""
     found = _open_row(bec, stated)
@@ -286,7 +281,8 @@ def _world(name: str, bec: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
 
 def _open_row(bec: EquivalenceClass, stated: Halfspaces) -> tuple[int, Weights] | None:
     """The first equality or facet that does not follow, and weights that break it."""
-    found = ((row, stated.witness_against(bec.rows, row)) for row in _own_rows(bec))
+    defining = [*bec.cone.equalities, *bec.cone.facet_rows()]
+    found = ((row, stated.witness_against(bec.rows, row)) for row in defining)
     return next(((row, witness) for row, witness in found if witness is not None), None)
 
 

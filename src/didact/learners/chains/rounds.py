@@ -368,7 +368,7 @@ class SamplerRun:
             "n_particles": self.n_particles,
             "n_rounds": self.n_rounds,
             "warmup": note if self.n_warmups > 1 else None,
-            "r_hat": _or_none(self.mixing.r_hat),
+            "r_hat": self.mixing.r_hat if math.isfinite(self.mixing.r_hat) else None,
             "ess": self.mixing.ess,
             "not_mixed": self._not_mixed(),
         }
@@ -408,8 +408,9 @@ class SamplerRun:
             draws = samples.reshape(-1, self.target.k)
             points = spread_out(self.target.kind, draws, rng)
             n_components = max(COMPONENTS, len(fit.shares))
+            shares = np.full(len(points), 1.0 / len(points))
             worth = max(self.mixing.ess, MIN_POINTS * self.target.k)
-            self.fit = fitted(points, _equal(len(points)), rng, n_components, worth=worth)
+            self.fit = fitted(points, shares, rng, n_components, worth=worth)
 
     def _affordable(self) -> int:
         """Steps for each draw that a round can take within `max_likelihoods`."""
@@ -435,11 +436,3 @@ def growth_after(mixing: Mixing) -> int:
     while growth < MAX_GROWTH and mixing.r_hat < AGREEING and growth * mixing.ess < AIM:
         growth *= 2
     return growth
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _equal(n: int) -> Floats:
-    return np.full(n, 1.0 / n)
