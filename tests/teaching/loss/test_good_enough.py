@@ -1,5 +1,6 @@
 """Good-enough lessons against all subsets of candidates, each judged by all policies."""
 
+from importlib import import_module
 from itertools import combinations
 
 import numpy as np
@@ -248,3 +249,32 @@ def test_what_floats_alone_see_lost_is_not_called_exceeded(number, share):
     lesson = didact.teach_within(task, share, teacher="exact", horizon=1)
     assert lesson.is_complete
     assert lesson.within.statuses == {"half-spaces": "enumerated", "planner": "tested"}
+
+
+def test_out_of_time_a_lesson_excludes_every_reward_that_is_known_to_lose_too_much(monkeypatch):
+    """The greedy picks may leave one that was met: then "tested" would be false, and below the
+    lower bound."""
+    from didact.teaching.loss.good_enough import LEARNERS, _most_covering
+    from didact.teaching.loss.search import Cuts
+    from didact.teaching.loss.space import weight_space
+
+    module = import_module("didact.teaching.teach")  # `didact.teaching.teach` is the function
+    met, search = [], module.cheapest_within
+    monkeypatch.setattr(
+        module,
+        "cheapest_within",
+        lambda problem, goal, **given: (
+            met.append((problem, goal)) or search(problem, goal, **given)
+        ),
+    )
+    task = didact.from_gymnasium("FrozenLake-v1", discount=0.95)
+    lesson = didact.teach_within(task, loss="10%")
+    assert lesson.loss_status == "enumerated"
+    assert lesson.lower_bound == 2
+    problem, goal = met[0]
+    space = weight_space(problem.bec, shares=True)
+    cuts = Cuts(problem, space, goal.bound(space), plans=goal.shared.plans)
+    cuts.witnesses = list(lesson.within.witnesses)
+    chosen, within = _most_covering(cuts, LEARNERS, np.random.default_rng(0))
+    assert all(witness.excluded_by & set(chosen) for witness in cuts.witnesses)
+    assert problem.cost_of(chosen) >= within.lower_bound == 2

@@ -233,6 +233,11 @@ def _most_covering(cuts: Cuts, learners: Sequence[str], rng: np.random.Generator
     """
     problem, statuses = cuts.problem, {}
     chosen, everything = greedy_picks(problem), tuple(range(len(problem.candidates)))
+    # A known reward that fits these is no "found no larger loss": they must exclude it as well.
+    missed = [w.excluded_by for w in cuts.witnesses if not w.excluded_by & set(chosen)]
+    if missed and all(missed):
+        more = greedy_cover(hits_of(missed), problem.costs, len(missed)).picks
+        chosen = (*chosen, *more)
     chosen = tuple(sorted(chosen))
     is_complete = problem.covered_by(chosen) == problem.elements.everything
     is_complete &= not problem.bec.n_close_calls
