@@ -65,7 +65,7 @@ def cells() -> Iterator[list[str]]:
         task = didact.make("random-grid", size=9, seed=seed)
         bec = didact.equivalence_class(task)
         lesson = didact.teach(task, bec=bec, teacher="exact", horizon=1, order="loss")
-        pairs = shown_pairs(bec.parts, lesson.demonstrations[:shown])
+        pairs = shown_pairs(bec.members, lesson.demonstrations[:shown])
         region = region_of(weight_space(bec), bec.rows.normals[bec.rows.stated_by(pairs)])
         began = time.process_time()
         found = worst_cell(region, most_cells=3000)

@@ -42,7 +42,7 @@ class World:
 
     def remove(self) -> FloatCone:
         """Raw rows in, facets out; rows that are zero up to rounding are none."""
-        return find_facets(self.raw, self.weights, zero_below=1e-9)
+        return find_facets(self.raw[np.abs(self.raw).max(axis=1) > 1e-9], self.weights)
 
 
 def is_redundant(rows: np.ndarray, row: np.ndarray) -> bool:

@@ -14,9 +14,9 @@ import numpy as np
 
 import didact
 from didact.active import compare
-from didact.active.compare import mean_interval
 from didact.active.strategies import entropy_terms
-from didact.studies.paper.common import published_chain
+from didact.numerics.intervals import mean_interval
+from didact.paper import published_chain
 
 NAMES = {"random": "random", "max-entropy": "bins", "entropy-of-mean": "mean policy"}
 
@@ -31,13 +31,12 @@ def main(n_worlds: int) -> None:
     worlds = [
         didact.make("random-grid", size=10, n_features=10, seed=seed) for seed in range(n_worlds)
     ]
-    chain = published_chain(10, confidence=100.0, steps=10_000, step_size=0.005)
+    chain = published_chain(10, confidence=100.0, n_steps=10_000, step_size=0.005)
     print(f"{n_worlds} worlds, 10x10, 10 features; % of states with a wrong action")
     print(f"{'a state is asked':18}{'entropy of':14}{'mean':>6}{'last':>6}  less than random's by")
     for repeat in (False, True):
-        found = compare(
-            worlds, tuple(NAMES), n_queries=20, horizon=20, repeat=repeat, warm=False, **chain
-        )
+        settings = didact.AskSettings(repeat=repeat)
+        found = compare(worlds, tuple(NAMES), n_queries=20, horizon=20, settings=settings, **chain)
         means, last = 100 * found.area("wrong_actions"), 100 * found.wrong_actions[:, :, -1]
         for number, name in enumerate(NAMES.values()):
             print(

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import array
 import difflib
+import inspect
 import math
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeGuard, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
 from didact.errors import DidactError, InvalidInput, InvalidNumber, InvalidParameter
 
 Kind = TypeVar("Kind")
+Given = ParamSpec("Given")
 
 LARGEST_COUNT = 2**53
 """Nobody counts further, and floats cannot."""
@@ -143,6 +146,29 @@ def nearest_spelling(word: Any, known: Iterable[str]) -> str:
         return f" ({ELSEWHERE[meant[0]]})"
     near = near or difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def explains_names(function: Callable[Given, Kind]) -> Callable[Given, Kind]:
+    """The function, which tells what a guessed name of an argument means: random_state is seed.
+
+    Only the TypeError of the call itself is replaced, so that right calls take no time.
+    """
+
+    @wraps(function)
+    def called(*args: Given.args, **kwargs: Given.kwargs) -> Kind:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            is_of_call = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            known = list(inspect.signature(function).parameters)
+            hints = [(name, nearest_spelling(name, known)) for name in kwargs if name not in known]
+            name, hint = next((each for each in hints if each[1]), ("", ""))
+            if not (is_of_call and hint):
+                raise
+            message = f"{function.__name__} has no argument {name!r}{hint}"
+        raise InvalidParameter(message)
+
+    return called
 
 
 def is_whole(value: Any) -> TypeGuard[int]:

@@ -94,6 +94,43 @@ def test_solving_a_model_says_that_weights_are_missing():
         didact.solve(SIX.mdp)
 
 
+@pytest.mark.parametrize(
+    ("verb", "given", "name", "hint"),
+    [
+        (didact.rank, (["six-cell"],), "n_jobs", "run_study"),
+        (didact.run_study, ("example",), "n_jobs", "did you mean 'jobs'"),
+        (didact.run_study, ("example",), "gamma", "did you mean 'discount'"),
+        (didact.rollout, (SIX, SIX.weights), "random_state", "did you mean 'seed'"),
+        (didact.rollout, (SIX, SIX.weights), "H", "did you mean 'horizon'"),
+        (didact.demonstrate, (SIX,), "lambda", "did you mean 'trust'|for the learner bio-irl"),
+        (didact.informativeness, (SIX, [[(5, 2)]]), "alpha", "did you mean 'confidence'"),
+        (didact.teach_within, (SIX,), "epsilon", "did you mean 'loss'"),
+        (didact.select, (SIX, [[(5, 2)]]), "m", "for teachers"),
+        (didact.equivalence_class, (SIX,), "gamma", "belongs to the world"),
+    ],
+)
+def test_a_guessed_argument_of_other_verbs_is_told_as_well(verb, given, name, hint):
+    with pytest.raises(InvalidParameter, match=hint) as told:
+        verb(*given, **{name: 3})
+    assert "\n" not in str(told.value)
+
+
+def test_a_type_error_that_is_no_guess_stays_one():
+    from didact.inputs import explains_names
+
+    @explains_names
+    def doubled(horizon):
+        return 2 * len(horizon)
+
+    assert doubled([0]) == 2
+    with pytest.raises(TypeError, match="has no len"):
+        doubled(3)
+    with pytest.raises(TypeError, match="zzzz"):
+        doubled([0], zzzz=1)
+    with pytest.raises(InvalidParameter, match="doubled has no argument 'H'"):
+        doubled(H=[0])
+
+
 def test_a_rollout_takes_a_seed():
     one, two = (didact.rollout(SIX, SIX.weights, horizon=5, seed=3) for _ in range(2))
     assert one == two

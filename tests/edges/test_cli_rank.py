@@ -70,6 +70,6 @@ def test_signs_are_explained_where_they_stand():
     console.print(draw_rank(ROWS))
     text = console.export_text()
     assert "2..3: at least 2" in text
-    assert "3+: whole episodes show only a part" in text
+    assert "3+: 3 show only a part" in text
     assert "in floats, not proved: half" in text
     assert "░" not in text

@@ -49,7 +49,7 @@ from didact.bec.observed.result import Observed
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import plain_numbers, read_json
 from didact.files.reading import shown_path
-from didact.inputs import counted, instance, own_code, plain_array, shown
+from didact.inputs import counted, explains_names, instance, own_code, plain_array, shown
 from didact.learners.belief import Belief
 from didact.learners.diagnostics import bulk_ess, indicator_ess
 from didact.learners.risk import BLOCK_ENTRIES, MAX_DRAWS, thinned
@@ -97,6 +97,7 @@ def audit(
 ) -> SimulatorAudit: ...
 
 
+@explains_names
 def audit(
     task: Any,
     agent: Any,

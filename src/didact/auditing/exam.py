@@ -58,7 +58,16 @@ from didact.files.json import (
     read_document,
     write_json,
 )
-from didact.inputs import as_text, choice, counted, flag, shown, shown_name, whole_number
+from didact.inputs import (
+    as_text,
+    choice,
+    counted,
+    explains_names,
+    flag,
+    shown,
+    shown_name,
+    whole_number,
+)
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.model import as_weights
 from didact.mdp.showing import in_notebook, write_page
@@ -84,8 +93,8 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
     ),
     "actions": (
         MAXIMISER,
-        "it names all actions that it holds best, and no others; where it names a single action, "
-        "nothing is passed",
+        "it names all actions that it holds best, and no others: with one of several it cannot "
+        "pass",
     ),
     "preferences": (MAXIMISER,),
 }
@@ -114,7 +123,7 @@ class Exam:
     lower_bound: no exam of this kind that decides it has fewer questions.
     closed: whether the states asked about contain all that best actions lead to; always True where
         only sides are compared.
-    open: what cannot be asked in this way, in words; with any of it nothing is passed.
+    open: what cannot be asked in this way, in words; with any of it no agent can pass.
     arithmetic: 'exact', or 'float': numerical, not proved.
     n_close_calls: decisions that floats could not make; 0 in exact arithmetic.
     settings: what `exam` was given; of a family the names of its members too.
@@ -282,6 +291,7 @@ class Exam:
         write_json(self.document(), path)
 
 
+@explains_names
 def exam(
     task: Task | Family,
     *,

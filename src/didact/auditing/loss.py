@@ -28,7 +28,7 @@ their rows, as above. Else the cells of all policies are visited. The closed cel
 are the weights for which pi is optimal, so that the answer is the largest l(pi) over the cells that
 meet A. Where the named pairs are optimal, K has a face; fewest pairs are optimal in the relative
 interior of that face, so that K meets A exactly where no other pair of a whole state is optimal
-there. In large worlds rewards are only searched, and a search passes nobody.
+there. In large worlds rewards are only searched, and no agent passes by a search.
 
 Single actions and demonstrations leave no state whole. The reward 0, for which every action is
 best, then is in A, and so is every policy: such answers pass only if the worst policy of all may.

@@ -39,7 +39,7 @@ from didact.bec.halfspaces import (
 )
 from didact.bec.words import row_words
 from didact.errors import InvalidParameter
-from didact.inputs import choice, instance, shown, shown_name
+from didact.inputs import choice, explains_names, instance, shown, shown_name
 from didact.mdp import (
     Demonstration,
     Family,
@@ -282,6 +282,7 @@ def class_of(task: Task | Family, bec: EquivalenceClass | None, **how: Any) -> E
     return equivalence_class(task, **how) if bec is None else bec
 
 
+@explains_names
 def equivalence_class(
     task: Task | Family,
     *,

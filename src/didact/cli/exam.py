@@ -95,6 +95,6 @@ def _require_provable(*, ask: str, closed: bool, arithmetic: str, **_: Any) -> N
         raise Unsupported(NEEDS_EXACT)
     if ask == "actions" and not closed:
         raise Unsupported(
-            "an exam of actions that is not closed passes nobody, so it has no proof to check; "
+            "no agent can pass an exam of actions that is not closed, so it has no proof to check; "
             "leave --no-closed or --proof out"
         )

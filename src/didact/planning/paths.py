@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
-from didact.inputs import instance, plain_array, shown, whole_number
+from didact.inputs import explains_names, instance, plain_array, shown, whole_number
 from didact.mdp import MDP, Demonstration, Task, as_mdp
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
@@ -143,6 +143,7 @@ def spread(model: Model, n_steps: int, queue: Any, reached: Any) -> None:
         first = last
 
 
+@explains_names
 def rollout(
     mdp: MDP,
     policy: Any,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter, NotConverged
-from didact.inputs import choice, counted
+from didact.inputs import choice, counted, explains_names
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import as_weights, idle_states
 from didact.mdp.showing import draw, in_notebook
@@ -141,6 +141,7 @@ class Plan:
         return [int(a) for a in np.flatnonzero(self.optimal[state])]
 
 
+@explains_names
 def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "auto") -> Plan:
     """The optimal plan of an MDP for reward weights (k,), or of a task.
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from didact.errors import InvalidParameter
-from didact.inputs import choice
+from didact.inputs import choice, explains_names
 from didact.mdp import MDP, as_mdp
 from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
@@ -66,6 +66,7 @@ class SuccessorFeatures:
         return after, np.asarray(mdp.discount * self.error_bounds * (1 + 8 * UNIT) + rounding)
 
 
+@explains_names
 def successor_features(
     mdp: MDP, policy: Any, *, arithmetic: Literal["float", "exact"] = "float"
 ) -> SuccessorFeatures | ExactSuccessorFeatures:

@@ -22,7 +22,7 @@ from didact.learners import Belief, Risk
 from didact.learners.chains.informativeness import Informativeness
 from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
-from didact.mdp.naming import episode_numbers
+from didact.mdp.naming import episode_numbers, state_words
 from didact.planning import Evaluation, Plan
 from didact.report.page.lesson import lesson_fragment, task_fragment
 from didact.report.page.scene import amount
@@ -314,7 +314,8 @@ def informativeness_fragment(found: Informativeness) -> str:
 @fragment.register
 def run_fragment(run: Run) -> str:
     """What was asked, and what was known after each answer."""
-    said, table = describe_run(run), run_table(run, str)
+    mdp = run.belief.mdp
+    said, table = describe_run(run), run_table(run, lambda state: state_words(mdp, state))
     return result_fragment(said.verdict, said.following(indent=""), table, tuple(table[0]))
 
 

@@ -15,7 +15,7 @@ from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from didact.errors import InvalidParameter
-from didact.inputs import is_whole, shown
+from didact.inputs import is_whole, nearest_spelling, shown
 from didact.registry import Registry
 
 _NOT_GIVEN = object()
@@ -93,7 +93,8 @@ def with_changes(settings: Any, changes: Mapping[str, Any]) -> Any:
     for name, value in changes.items():
         if name not in known:
             raise InvalidParameter(
-                f"there is no setting {shown(name)}; there are {', '.join(known)}"
+                f"there is no setting {shown(name)}{nearest_spelling(name, [*known, 'jobs'])}; "
+                f"there are {', '.join(known)}"
             )
         checked[name] = _of_the_same_kind(name, getattr(settings, name), value)
     changed = replace(settings, **checked)

@@ -34,7 +34,7 @@ from didact.bec.classes import (
     require_shown_in_scope,
 )
 from didact.bec.halfspaces import Scope, scope_states
-from didact.inputs import counted
+from didact.inputs import counted, explains_names
 from didact.mdp import (
     Demonstration,
     Family,
@@ -146,6 +146,7 @@ class Verdict:
         return f"Verdict(does not teach: {', '.join(parts)}, {self.arithmetic}{proof})"
 
 
+@explains_names
 def check(
     task: Task | Family,
     demonstrations: Any,

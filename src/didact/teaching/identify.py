@@ -30,7 +30,16 @@ from didact.bec.halfspaces import Scope
 from didact.bec.linear import Row, dot, independent, null_basis, primitive, row_reduced
 from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import DidactError, InvalidParameter, Unsupported
-from didact.inputs import counted, entries, instance, is_whole, plain_document, shown, shown_name
+from didact.inputs import (
+    counted,
+    entries,
+    explains_names,
+    instance,
+    is_whole,
+    plain_document,
+    shown,
+    shown_name,
+)
 from didact.mdp import MDP, Family, Task, Transitions
 from didact.mdp.naming import state_words
 from didact.mdp.showing import draw, in_notebook, write_page
@@ -186,9 +195,16 @@ def _bound_lines(found: Identification) -> list[str]:
     lines = [f"Within the BEC, where {unit} is {low}:"]
     for i, pair in enumerate(found.bounds):
         if i != found.unit:
-            ends = ["any" if b.value is None else f"{float(b.value):.4g}" for b in pair]
-            lines.append(f"  {_named(found.mdp, i)}: from {ends[0]} to {ends[1]}")
+            lines.append(f"  {_named(found.mdp, i)}: {_range_words(*pair)}")
     return lines
+
+
+def _range_words(lowest: WeightBound, highest: WeightBound) -> str:
+    """Between which numbers a weight lies: 'from 0 to 1', 'at most 1', 'any number'."""
+    low, high = (None if b.value is None else f"{float(b.value):.4g}" for b in (lowest, highest))
+    if low is None or high is None:
+        return f"at least {low}" if low else f"at most {high}" if high else "any number"
+    return f"from {low} to {high}"
 
 
 def change_lines(found: Identification) -> list[str]:
@@ -211,6 +227,7 @@ def change_lines(found: Identification) -> list[str]:
     return lines
 
 
+@explains_names
 def identify(
     task: Task | Family,
     changes: Mapping[str, Any] | Sequence[Any] | None = None,

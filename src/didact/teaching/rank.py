@@ -23,7 +23,16 @@ from typing import Any, cast
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import DidactError, InvalidParameter
-from didact.inputs import counted, entries, flag, in_one_line, seconds, shown, shown_name
+from didact.inputs import (
+    counted,
+    entries,
+    explains_names,
+    flag,
+    in_one_line,
+    seconds,
+    shown,
+    shown_name,
+)
 from didact.mdp import Family, Task
 from didact.mdp.files import load_task_or_family
 from didact.mdp.showing import draw, in_notebook
@@ -169,6 +178,7 @@ class DifficultyRanking(list[Difficulty]):
         return [row.to_dict() for row in self]
 
 
+@explains_names
 def rank(
     tasks: Iterable[Source | Benchmark] | Mapping[str, Source] | None = None,
     *,

@@ -25,7 +25,7 @@ from typing import Any
 
 from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
 from didact.errors import InvalidParameter
-from didact.inputs import counted, flag, plain_document, seconds, shown_name
+from didact.inputs import counted, explains_names, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.showing import draw, in_notebook, write_page
 from didact.stages import counting
@@ -111,11 +111,19 @@ class Attack:
         n, verb = len(self.demonstrations), "flip" if self.flip else "drop"
         bound = "no attack needs fewer" if self.is_fewest else f"at least {self.least} are needed"
         named = ", ".join(str(number + 1) for number in self.demonstrations[:20])
+        if not n:
+            return [
+                f"{shown_name(self.task_name)}: these demonstrations do not teach it: without any "
+                f"attack a learner may lose {self.loss:.3g}."
+            ]
+        survived = "no forged demonstration"
+        if self.survives:
+            survived = f"up to {counted(self.survives, 'forged demonstration')}"
+        noticed = f"up to {self.notices}" if self.notices else "none"
         return [
-            f"{shown_name(self.task_name)}: {verb} {counted(n, 'demonstration')} ({named}) and a "
-            f"learner may lose {self.loss:.3g}; {bound}.",
-            f"A learner that expects up to {counted(self.survives, 'forged demonstration')} is "
-            f"still taught; up to {self.notices} would be noticed.",
+            f"{shown_name(self.task_name)}: {verb} {counted(n, 'demonstration')} (no. {named}) "
+            f"and a learner may lose {self.loss:.3g}; {bound}.",
+            f"They teach a learner that expects {survived}; it would notice {noticed}.",
         ]
 
 
@@ -136,6 +144,7 @@ def fewest_excluding(
     return tuple(sorted(best))
 
 
+@explains_names
 def attack(
     task: Task | Family,
     demonstrations: Any,

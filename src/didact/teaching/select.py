@@ -31,7 +31,7 @@ from didact.bec.classes import (
 )
 from didact.bec.halfspaces import Scope, showable_states
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import choice, counted, shown, shown_name, whole_number
+from didact.inputs import choice, counted, explains_names, shown, shown_name, whole_number
 from didact.mdp import Demonstration, Family, Task
 from didact.mdp.items import Item
 from didact.mdp.naming import episode_numbers, state_words
@@ -244,6 +244,7 @@ def _by_episode(record: dict[str, Any]) -> dict[str, Any]:
     return {"episode" if name == "demonstration" else name: v for name, v in record.items()}
 
 
+@explains_names
 def select(
     task: Task | Family,
     demonstrations: Any,

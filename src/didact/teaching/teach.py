@@ -20,7 +20,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.bec.halfspaces import Scope
 from didact.bec.observed.result import Observed
 from didact.errors import InvalidParameter
-from didact.inputs import choice, flag, plain, seconds, shown, whole_number
+from didact.inputs import choice, explains_names, flag, plain, seconds, shown, whole_number
 from didact.mdp import Family, Task
 from didact.numerics.exact import changed
 from didact.planning.solve import Arithmetic
@@ -228,6 +228,7 @@ def _preset(name: Any, scope: Scope, options: Mapping[str, Any]) -> tuple[Scope,
     return "all", {"trim": False, "rollouts": ROLLOUTS, **options}
 
 
+@explains_names
 def teach_within(
     task: Task | Family,
     loss: Any,
@@ -348,6 +349,7 @@ def teach_mixed(
     return mixed_lesson(problem, kinds, prices, document, allowed, least)
 
 
+@explains_names
 def teach_robust(
     task: Task | Family,
     lies: int = 1,

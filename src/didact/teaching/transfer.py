@@ -22,7 +22,7 @@ from didact.bec.classes import EquivalenceClass, demonstration_rows, equivalence
 from didact.bec.halfspaces import Rows, Scope, as_row
 from didact.bec.linear import unit_floats
 from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import counted, entries, flag, instance, shown, shown_name
+from didact.inputs import counted, entries, explains_names, flag, instance, shown, shown_name
 from didact.mdp import Family, Task, as_task
 from didact.mdp.showing import draw, in_notebook
 from didact.numerics.intervals import binomial_interval
@@ -148,6 +148,7 @@ class Transfer:
         return f"Transfer({shown_name(self.lesson_name)!r}, {of}{loss}, {self.arithmetic})"
 
 
+@explains_names
 def transfer(
     lesson: Lesson,
     unseen: Any,

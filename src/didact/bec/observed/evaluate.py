@@ -22,7 +22,7 @@ from didact.bec.observed.episodes import Choose, SampledStates, own_actions, wal
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
-from didact.inputs import own_code, shown, whole_number
+from didact.inputs import explains_names, own_code, shown, whole_number
 from didact.mdp import Task
 from didact.planning import Evaluation, Plan
 from didact.planning import evaluate as evaluate_on_task
@@ -88,6 +88,7 @@ def evaluate(
 ) -> ObservedEvaluation: ...
 
 
+@explains_names
 def evaluate(
     task: Task | Observed,
     policy: Any,

@@ -50,6 +50,7 @@ from didact.inputs import (
     as_float,
     as_text,
     entries,
+    explains_names,
     is_number,
     nearest_spelling,
     shown,
@@ -167,6 +168,7 @@ class ObserveSettings:
             )
 
 
+@explains_names
 def observe(
     env: Any,
     policy: Any = None,

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from didact.inputs import choice, finite_number, instance, whole_number
+from didact.inputs import choice, explains_names, finite_number, instance, whole_number
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.chains.informativeness import walks_of
 from didact.learners.evidence import as_evidence, softmax
@@ -30,6 +30,7 @@ POOL = 1_000
 """Sets that an informative demonstrator chooses among."""
 
 
+@explains_names
 def demonstrate(
     task: Task | Family,
     kind: Kind = "doing",

@@ -26,7 +26,7 @@ from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.nnls import needed_rows
 from didact.bec.similarity import Matching, angles, similarity_sum
 from didact.errors import InvalidParameter
-from didact.inputs import choice
+from didact.inputs import choice, explains_names
 from didact.learners.evidence import Evidence, as_evidence
 from didact.mdp import MDP, Task
 from didact.numerics.exact import Floats
@@ -200,6 +200,7 @@ class RewardGap:
         return np.asarray(chosen[first.argsort()])
 
 
+@explains_names
 def information_gap(
     task: MDP | Task,
     demonstrations: Any,

@@ -39,6 +39,7 @@ from didact.errors import InvalidParameter, NotMixed
 from didact.inputs import (
     choice,
     entries,
+    explains_names,
     finite_number,
     plain_document,
     shown,
@@ -186,7 +187,7 @@ class Informativeness:
         """The result in sentences."""
         low, median, high = self.trust
         factor = self.log_bayes_factor
-        favours = "teaching" if factor > 0 else "doing"
+        favours = "neither" if abs(factor) < 0.005 else "teaching" if factor > 0 else "doing"
         found = [
             {
                 "teaching": "The demonstrator was teaching",
@@ -206,6 +207,7 @@ class Informativeness:
         return found
 
 
+@explains_names
 def informativeness(
     task: MDP | Task | Family,
     demonstrations: Any,

@@ -151,16 +151,20 @@ def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) ->
     """The result, then one row for each answer; of many answers the first and the last."""
     wide = width >= NARROW
 
+    asked = [cell_len(state_words(task, s.state)) for s in run.steps if s.state is not None]
+    is_long = wide and max(asked, default=0) > width - OTHERS
+    most = (width - OTHERS + AGREED if is_long else width - OTHERS) if wide else 8
+
     def named(state: int) -> str:
         words = state_words(task, state)
-        return words if cell_len(words) <= (width - OTHERS if wide else 8) else f"state {state}"
+        return words if cell_len(words) <= most else f"state {state}"
 
     said, rows, lines = describe_run(run), run_table(run, named), []
     if len(rows) > FIRST + LAST and not details:
         lines.append(f"  ({len(rows) - FIRST - LAST} more rows after {FIRST - 1}; --details)")
         rows = [*rows[:FIRST], *rows[-LAST:]]
     without = [] if wide and details else ["bound"]
-    without += [] if wide else ["agreed"]
+    without += [] if wide and not is_long else ["agreed"]
     without += ["VaR 95%"] if "loss" in rows[0] and width < 50 else []
     lines += said.following()
     return Group(
@@ -173,8 +177,8 @@ def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) ->
 
 FIRST, LAST = 4, 12
 """Rows of a long run that are shown, from its beginning and its end."""
-OTHERS = 50
-"""What the other columns of a run take."""
+OTHERS, AGREED = 50, 8
+"""What the other columns of a run take, and one of them that makes room for long names."""
 
 
 def _indented_table(

@@ -169,7 +169,8 @@ def _window(n: int, most: int, first: int) -> range:
 
 def _cell(mdp: MDP, state: int, letters: Sequence[str], inside: str, width: int) -> Text:
     feature = active_feature(mdp, state)
-    letter = " " if feature is None else letters[feature]
+    nothing = " " if inside.strip() else "·"  # where nothing is drawn, a dot says that a state is
+    letter = nothing if feature is None else letters[feature]
     style = "default" if feature is None else f"black on {COLOURS[feature % len(COLOURS)]}"
     return Text(f"{letter}{inside}".ljust(width), style=style)
 

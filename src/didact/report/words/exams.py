@@ -19,7 +19,8 @@ def describe_exam(exam: Exam, *, key: bool = False, verified: str | None = None)
 
     key: whether the right answers stand beside them. verified: what the checker said.
     """
-    facts: list[str | Listing] = [f"a pass shows: {exam.statement}"]
+    would = "" if exam.can_pass else "would "
+    facts: list[str | Listing] = [f"a pass {would}show{'' if would else 's'}: {exam.statement}"]
     facts += [f"if {condition}" for condition in exam.conditions]
     left = tuple(f"cannot be asked: whether {words}" for words in exam.open)
     facts.append(Listing("", left, MAX_OPEN, "such half-space"))
@@ -66,7 +67,7 @@ def exam_line(exam: Exam) -> str:
     else:
         checked = "proved" if exam.verified else "not checked"
         size = f"at least {exam.lower_bound} are needed ({checked})"
-    decides = "" if exam.can_pass else " It passes nobody: right answers do not decide."
+    decides = "" if exam.can_pass else " No agent can pass: right answers do not decide it."
     return f"{shown_name(exam.task_name)}: {asked}, {size}.{decides}"
 
 

@@ -43,7 +43,8 @@ def describe_selection(
         *_others("redundant", selection.redundant, called),
     ]
     if selection.survives is not None:
-        facts.append(f"survives: any {counted(selection.survives, 'forged episode')} among them")
+        any_of = f"any {selection.survives}" if selection.survives else "none"
+        facts.append(f"forged episodes among them that it survives: {any_of}")
     facts += _suspects(selection, called)
     wrong = tuple(_wrong(task, selection, called))
     if wrong:

@@ -87,11 +87,14 @@ def describe_ranking(rows: Sequence[Difficulty]) -> Description:
     ranked = [row for row in rows if row.error is None]
     facts: list[str | Listing] = []
     if ranked:
-        facts = ["demos: whole episodes from the task's own starts; pairs: steps from anywhere"]
+        facts = [
+            "k: features; facets, equal: half-spaces and equalities of the BEC",
+            "demos: whole episodes from the task's own starts; pairs: steps from anywhere",
+        ]
     if any(".." in cells[name] for cells in ranking_table(rows) for name in ("demos", "pairs")):
         facts.append("2..3: at least 2, and 3 are enough")
     if any(row.status == "partial" for row in ranked):
-        facts.append("3+: whole episodes show only a part, of which `shows` is the share")
+        facts.append("3+: 3 show only a part; `shows` is the share that whole episodes can show")
     if any(row.arithmetic == "float" for row in ranked):
         named = ", ".join(shown_name(row.name) for row in ranked if row.arithmetic == "float")
         facts.append(f"in floats, not proved: {named}")

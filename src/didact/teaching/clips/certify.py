@@ -30,7 +30,7 @@ from didact.bec.observed.openness import distances_to_cone
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import WRONG, Floats, Setting
 from didact.errors import InvalidParameter
-from didact.inputs import as_float, flag, instance, is_number, shown, whole_number
+from didact.inputs import as_float, explains_names, flag, instance, is_number, shown, whole_number
 from didact.numerics.intervals import binomial_upper_bound
 from didact.random import Seed, as_generator, stream
 from didact.stages import deadline, stage, within
@@ -54,6 +54,7 @@ MAX_WITNESSES = 10
 """Open states that a lesson keeps with their witness rewards."""
 
 
+@explains_names
 def certify(
     seen: Observed,
     lesson: ClipLesson,
