@@ -136,8 +136,9 @@ class _Pages:
             found = await self._chosen(person)
             why = {"chosen": found.chosen, "weights": [*found.weights], "regret": found.regret}
             given["detail"] = {**(given.get("detail") or {}), **why}
-        await self._written(lambda: self._records.answer(person, step, given))
-        return await self._shown(await self._known(request))
+        return await self._shown(
+            await self._written(lambda: self._records.answer(person, step, given))
+        )
 
     async def _shown(self, person: Participant) -> Response:
         chosen = None

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -313,8 +314,8 @@ class Records:
         query = f"SELECT {names} FROM answers WHERE participant = ? ORDER BY step"
         return tuple(Kept(*row) for row in database.execute(query, (number,)).fetchmany(MAX_STEPS))
 
-    def answer(self, participant: Participant, step: int, given: Mapping[str, Any]) -> int:
-        """Keep the answer to a step; how many steps are done now. The next step only, and once."""
+    def answer(self, participant: Participant, step: int, given: Mapping[str, Any]) -> Participant:
+        """Keep the answer to a step, the next one only, and once; the participant afterwards."""
         steps = self.design.steps(participant.number, participant.gates)
         if not 0 <= step < len(steps):
             raise InvalidParameter(f"step must be from 0 to {len(steps) - 1}; it is {shown(step)}")
@@ -328,9 +329,9 @@ class Records:
             # Which step comes next may have changed since the page was drawn.
             now = self.design.steps(participant.number, gates_in(kept))[step : step + 1]
             if step != len(kept) or now != [wanted]:
-                return len(kept)
+                return replace(participant, kept=kept)
             self._add("answers", (number, step, *values, time.time()), answers=1)
-            return step + 1
+            return replace(participant, kept=self._kept(self._database, number))
 
     def delete(self, number: int) -> int:
         """Forget a participant and all their answers; how many answers were there."""
