@@ -16,7 +16,7 @@ TABLES = (
         "auditing",
     ),
     *("loss", "simulators"),
-    *("start_up", "modules"),
+    *("start_up", "modules", "studio"),
 )
 
 

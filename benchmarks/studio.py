@@ -2,23 +2,26 @@
 
 From a stroke to the new picture on the screen, for a 9x9 world of 8 features and a 20x20 one; and
 from the command to the first byte and the first picture, in a window of the browser that is open
-already.
+already. The first lesson of a static site of the studio's presets is opened as a file.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from statistics import median
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from didact.studio.site import assets
+from didact.studio.static_site import export_site
 from tests.browser import CHROMIUM
 
 N_STROKES, N_STARTS = 40, 9
@@ -88,7 +91,26 @@ def strokes(browser: Browser, size: int) -> list[float]:
         return sorted(found)
 
 
-def main() -> None:
+def static_lessons(browser: Browser) -> tuple[list[float], float]:
+    """Seconds from opening a static site to its first lesson, sorted; and the site's megabytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = export_site(Path(folder) / "site")
+        found = []
+        for _ in range(N_STARTS):
+            page = window(browser)
+            began = time.perf_counter()
+            page.goto(files[-1].as_uri(), wait_until="commit")
+            page.wait_for_selector("#panel-lesson .verdict:not(:empty)")
+            found.append(time.perf_counter() - began)
+            page.close()
+        return sorted(found), sum(path.stat().st_size for path in files) / 1e6
+
+
+def report() -> None:
+    """The table, where there is a browser."""
+    if CHROMIUM is None:
+        print("the studio: no Chromium is installed")
+        return
     scripts = sum(len(body) for kind, body in assets().values() if kind == "text/javascript")
     print(f"scripts: {scripts / 1000:.0f} kB")
     with sync_playwright() as started:
@@ -108,8 +130,13 @@ def main() -> None:
             print(
                 f"{size}x{size}, k = 8: stroke to picture {middle:.0f} ms, 95% under {most:.0f} ms"
             )
+        found, megabytes = static_lessons(browser)
+        print(
+            f"static site of {megabytes:.1f} MB: first lesson {median(found):.2f} s after it is"
+            f" opened, at most {found[-1]:.2f} s"
+        )
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    report()
