@@ -136,6 +136,16 @@ def test_a_taught_reward_that_contradicts_the_true_one_is_told():
     assert truth_words(lesson).startswith("The two contradict each other: in ")
 
 
+def test_more_than_two_numbers_of_a_state_are_named_lines_and_a_bar_goes_over_them():
+    seen = library.observe("pendulum", discount=0.9, n_rollouts=3, length=6)
+    page = simulator_page(library.teach(seen))
+    for name in ("cosine of the angle", "sine of the angle", "speed"):
+        assert f'class="mark-name">{name}</text>' in page
+        assert f"{name}, from " in page
+    assert page.count('class="clip-dot"') == page.count('<rect x="-1"') >= 1
+    assert "→</text>" not in page
+
+
 def test_what_was_read_from_a_file_is_drawn_by_its_states(tmp_path):
     seen = library.observe("lqr", discount=0.9, n_rollouts=3, length=5)
     seen.save(tmp_path / "seen.npz")

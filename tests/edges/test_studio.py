@@ -225,64 +225,6 @@ def test_parts_of_a_situation_are_chosen_one_by_one(traveller):
     assert traveller.input_value("#situation select >> nth=1") == "carrying yellow key"
 
 
-def test_arrows_that_come_late_are_not_shown_in_a_game(traveller):
-    traveller.click("#presets button:has-text('Taxi')")
-    traveller.wait_for_selector("#board .policy", state="attached")
-    settled(traveller)
-    held = []
-    traveller.route("**/ask/view", held.append)
-    with traveller.expect_request("**/ask/view"):
-        traveller.locator(".cell[data-cell='12']").click()
-    traveller.click("#tab-exam")
-    assert traveller.locator("#board .policy").count() == 0
-    traveller.evaluate(
-        "() => { const place = document.querySelector('#board .picture'); window.pictures = [];"
-        " new MutationObserver(() => pictures.push(place.innerHTML)).observe(place, { childList: true }); }"
-    )
-    traveller.unroute("**/ask/view")
-    held[0].continue_()
-    traveller.wait_for_selector("#board .picture svg", state="attached")
-    pictures = traveller.evaluate("pictures")
-    assert pictures
-    assert not any('class="policy"' in each for each in pictures)
-
-
-def test_nothing_of_the_last_world_stays(traveller):
-    traveller.click("#presets button:has-text('Shortcut')")
-    settled(traveller)
-    for tab, ready in (("teacher", "answered"), ("export", "ready"), ("cone", "answered")):
-        traveller.click(f"#tab-{tab}")
-        traveller.wait_for_selector(f"#panel-{tab}[data-{ready}]", state="attached")
-    assert "constraints are open" in traveller.inner_text("#panel-cone")
-    held = []
-    traveller.route("**/ask/fit", held.append)
-    traveller.click("#presets button:has-text('Two ends')")
-    assert "constraints are open" not in traveller.inner_text("#panel-cone")
-    traveller.click("#tab-lesson")
-    for tab, words in (("teacher", "constraints stay open"), ("export", "shortcut")):
-        assert words not in traveller.text_content(f"#panel-{tab}")
-    traveller.unroute("**/ask/fit")
-    for each in held:
-        each.continue_()
-
-
-def test_parts_of_a_situation_are_chosen_one_by_one(traveller):
-    pytest.importorskip("minigrid")
-    traveller.click("#open-world")
-    traveller.fill("#open-name", "MiniGrid-DoorKey-5x5-v0")
-    traveller.fill("#open-parameters", "")
-    traveller.click("#open-go")
-    traveller.wait_for_selector("#situation label >> nth=2")
-    named = traveller.locator("#situation label").all_inner_texts()
-    assert [each.split("\n")[0] for each in named] == ["Looking", "Situation", "Situation"]
-    assert "Best here: right." in traveller.inner_text("#key")
-    traveller.select_option("#situation select >> nth=1", "carrying yellow key")
-    traveller.wait_for_function(
-        "document.querySelectorAll('#situation select')[2].value.includes('door')"
-    )
-    assert traveller.input_value("#situation select >> nth=1") == "carrying yellow key"
-
-
 def test_what_was_given_last_is_opened(traveller, tmp_path):
     (tmp_path / "bad.json").write_text("no JSON")
     traveller.click("#open-world")

@@ -43,6 +43,8 @@ MAX_LINES = 8
 """Numbers of a state that are drawn."""
 WIDTH, HEIGHT = 320.0, 120.0
 """Of a drawing of lines over time."""
+SWEEP = f"M8 0L{WIDTH - 8:g} 0"
+"""The way of the bar over the steps of lines."""
 SIDE = 260.0
 """Of a drawing of the way through a plane."""
 
@@ -79,8 +81,8 @@ class Mark:
 class ShownClip:
     """A clip on the page: frames with their words, or lines in a picture.
 
-    key: what the lines are. path: the way through a plane as a path, along which a dot moves;
-    empty where there is none. seconds: how long it takes. marks: what stands in the plane.
+    key: what the lines are. path: along which a dot moves through a plane, or a bar over the steps;
+    empty where there are frames. seconds: how long it takes. marks: what stands in the plane.
     ghosts: where the closest other action of each step leads, as a path. others: these in words.
     """
 
@@ -102,7 +104,12 @@ class ShownClip:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the drawing."""
-        return (SIDE, SIDE) if self.path else (WIDTH, HEIGHT)
+        return (SIDE, SIDE) if self.is_plane else (WIDTH, HEIGHT)
+
+    @property
+    def is_plane(self) -> bool:
+        """Whether the two numbers of the state are a place; else a bar goes over the steps."""
+        return bool(self.axes[0])
 
 
 def simulator_page(lesson: ClipLesson) -> str:
@@ -146,7 +153,7 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
         f"states of {clip_words(clip)}",
         lines,
         _key(lesson) if lines else "",
-        _path(lines[0]) if is_plane else "",
+        _path(lines[0]) if is_plane else SWEEP if lines else "",
         STEP_SECONDS * len(clip),
         numbers_words(clip.observations[0]),
         ", ".join(done) + more,
@@ -248,7 +255,8 @@ def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
     heights = 8 + (HEIGHT - 16) * (1 - _shares(lesson.seen, states))
     times = np.linspace(8, WIDTH - 8, max(len(states), 2))[: len(states)]
     return tuple(
-        Line(f"state {j}", _points(times, heights[:, j]), j) for j in range(states.shape[1])
+        Line(name, _points(times, heights[:, j]), j)
+        for j, name in enumerate(_number_names(lesson.seen, states.shape[1]))
     )
 
 
@@ -264,15 +272,21 @@ def _key(lesson: ClipLesson) -> str:
             f"Left to right: {across}, {ranges[0]}; bottom to top: {up}, {ranges[1]}. The dot "
             "moves as the policy does; dashed: where the closest other action leads."
         )
-    named = "; ".join(f"number {i}, {words}" for i, words in enumerate(ranges, start=1))
+    names = _number_names(lesson.seen, len(ranges))
+    named = "; ".join(f"{name}, {words}" for name, words in zip(names, ranges, strict=True))
     return f"Left to right: steps. A line for each number of the state: {named}."
 
 
 def _axes(seen: Observed) -> tuple[str, str]:
     """The names of the two numbers of the state."""
-    names = [shown_name(str(name)) for name in _of_simulator(seen, "axis_names")]
-    usual = ("number 1 of the state", "number 2 of the state")
-    return (names[0], names[1]) if len(names) == 2 else usual
+    across, up = _number_names(seen, 2)
+    return across, up
+
+
+def _number_names(seen: Observed, n: int) -> list[str]:
+    """The names of the first numbers of the state, as far as the simulator gives them."""
+    named = [shown_name(str(name)) for name in _of_simulator(seen, "axis_names")]
+    return [*named[:n], *(f"number {i + 1} of the state" for i in range(len(named), n))]
 
 
 def _path(line: Line) -> str:

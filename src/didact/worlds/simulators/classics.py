@@ -121,6 +121,7 @@ class Pendulum:
 
     feature_names = ("-angle^2", "-speed^2", "-torque^2")
     action_names = tuple(f"torque {torque:g}" for torque in TORQUES)
+    axis_names = ("cosine of the angle", "sine of the angle", "speed")
 
     def __init__(self, weights: Any = None):
         from gymnasium import spaces
