@@ -12,6 +12,7 @@ from didact.report.page.findings import (
     attack_page,
     identification_page,
     informativeness_page,
+    spans,
 )
 from tests.report.drawn import HOSTILE
 
@@ -72,3 +73,13 @@ def test_a_demonstrator_is_judged_with_a_curve(task):
     assert found.trust.low < found.trusts[1 + peak] < found.trust.high
     one = didact.informativeness(task.mdp, shown[:1], rewards=task.weights)
     assert "<h1>MDP</h1>" in informativeness_page(one)
+
+
+def test_bars_lie_on_one_line_with_zero():
+    first, last = spans([(0.0, 2.0), (-2.0, 0.0)], [True, False])
+    middle = (LEFT + RIGHT) / 2
+    assert (first.zero, first.low, first.high) == (middle, middle, RIGHT)
+    assert (last.low, last.high) == (LEFT, middle)
+    (open_one,) = spans([(None, 1.0)], [False])
+    assert open_one.low == LEFT
+    assert LEFT < open_one.zero < open_one.high < RIGHT

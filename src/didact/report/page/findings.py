@@ -85,7 +85,7 @@ def _page(mark: str, world: str, lines: Sequence[str], **facts: Any) -> str:
     )
 
 
-def _spans(ends: Sequence[tuple[float | None, float | None]], marked: Sequence[bool]) -> list[Span]:
+def spans(ends: Sequence[tuple[float | None, float | None]], marked: Sequence[bool]) -> list[Span]:
     """Bars of intervals on one line with zero; an end that is None goes to the line's end."""
     known = [0.0] + [float(end) for pair in ends for end in pair if end is not None]
     low, high = min(known), max(known)
@@ -112,13 +112,13 @@ def identification_page(found: Identification) -> str:
     """What stays invisible, what each weight can be, and which changes reveal something."""
     mdp = found.mdp
     ends = [(low.value, high.value) for low, high in found.bounds]
-    spans = _spans(
+    bars = spans(
         [tuple(None if end is None else float(end) for end in pair) for pair in ends],  # type: ignore[misc]
         [i == found.unit for i in range(len(ends))],
     )
     weights: Rows = [
         ([mdp.feature_name(i), *map(_end, pair)], span)
-        for i, (pair, span) in enumerate(zip(ends, spans, strict=True))
+        for i, (pair, span) in enumerate(zip(ends, bars, strict=True))
     ]
     taken = {change.name for change in found.changes or ()}
     tried = sorted(found.tried, key=lambda c: (c.name not in taken, -c.n_revealed, c.price))
@@ -153,12 +153,12 @@ def identification_page(found: Identification) -> str:
 def attack_page(found: Attack) -> str:
     """Which demonstrations an attack takes away, and how many state each constraint."""
     bec, gone = found.bec, {*found.demonstrations}
-    spans = _spans(
+    bars = spans(
         [(0.0, float(n)) for _, n in found.stated],
         [n == found.notices + 1 for _, n in found.stated],
     )
     stated: Rows = [
-        ([words, str(n)], span) for (words, n), span in zip(found.stated, spans, strict=True)
+        ([words, str(n)], span) for (words, n), span in zip(found.stated, bars, strict=True)
     ]
     verb = "flipped" if found.flip else "dropped"
     listed: Rows = []
@@ -205,10 +205,10 @@ def _attack_picture(found: Attack, gone: set[int], verb: str) -> dict[str, Any]:
 
 def informativeness_page(found: Informativeness) -> str:
     """Whether the demonstrator taught, the posterior of the trust, what each demonstration adds."""
-    spans = _spans([(min(0.0, a), max(0.0, a)) for a in found.adds], [False] * len(found.adds))
+    bars = spans([(min(0.0, a), max(0.0, a)) for a in found.adds], [False] * len(found.adds))
     rows: Rows = [
         ([str(i + 1), amount(a)], span)
-        for i, (a, span) in enumerate(zip(found.adds, spans, strict=True))
+        for i, (a, span) in enumerate(zip(found.adds, bars, strict=True))
     ]
     words = f"What each demonstration adds ({found.measure.replace('-', ' ')})"
     return _page(
