@@ -16,7 +16,7 @@ from didact.learners.chains.information_gap import InformationGap
 from didact.learners.chains.informativeness import informativeness
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP, Demonstration, Family, Task
-from didact.planning import solve
+from didact.planning import evaluate, solve
 from didact.worlds import make
 from tests.effort import number
 
@@ -152,6 +152,24 @@ def test_demonstrators_are_told_apart_where_they_can_be() -> None:
     assert told["blind"].count("neither") >= runs / 3
 
 
+def test_a_myopic_demonstrator_is_told_where_it_takes_a_suboptimal_step() -> None:
+    """Elsewhere its steps are those of a doer, and nothing can tell it from one."""
+    runs, erring, told = number(4, 20), 0, 0
+    for seed in range(runs):
+        task = make("random-grid", size=6, n_features=4, seed=seed)
+        shown = demonstrate(task, "myopic", n=16, horizon=8, seed=seed)
+        optimal = solve(task).optimal
+        errs = any(not optimal[pair] for each in shown for pair in each)
+        found = informativeness(
+            *(task, shown), rewards=task.weights, starts="drawn", seed=seed, n_draws=100
+        )
+        assert errs or found.verdict != "neither"
+        erring += errs
+        told += found.verdict == "neither"
+    print(f"myopic: suboptimal steps in {erring} of {runs} worlds, 'neither' in {told} of these")
+    assert told >= erring / 2 > 0
+
+
 def test_what_one_listed_reward_explains_names_it() -> None:
     mdp = small()
     policy = solve(mdp, REWARDS[0]).policy.argmax(axis=1)
@@ -240,3 +258,28 @@ def test_demonstrators_of_a_family_say_the_member(kind: str) -> None:
     assert all(0 <= state < 9 for each in shown for state, _ in each)
     assert kind == "scot" or {len(each) for each in shown} == {3}
     assert informativeness(family, shown, starts="drawn", rewards=family.weights).probability < 1
+
+
+def losses(kind: str, seed: int) -> tuple[float, ...]:
+    """What BIRL, BIO-IRL and an estimated trust lose, of V* less V of the random policy."""
+    task = make("random-grid", size=4, n_features=3, seed=seed)
+    if kind == "teaching":
+        kind = "scot" if seed % 4 < 2 else "informative"
+    shown = demonstrate(task, kind, n=2 + seed % 3, horizon=1 + seed % 2, seed=seed)
+    uniform = np.full((task.mdp.n_states, task.mdp.n_actions), 1 / task.mdp.n_actions)
+    spread = evaluate(task, uniform).policy_loss
+    found = []
+    for options in ({}, {"learner": "bio-irl"}, {"learner": "bio-irl", "trust": "estimate"}):
+        effort = {"max_likelihoods": 20_000, "n_chains": 4, "seed": seed}
+        belief = learn(task, shown, **effort, **options)
+        found.append(evaluate(task, belief.policy()).policy_loss / spread)
+    return tuple(found)
+
+
+@pytest.mark.filterwarnings("ignore::didact.errors.NotMixed")
+@pytest.mark.parametrize("kind", ["doing", "teaching"])
+def test_an_estimated_trust_loses_no_more_than_the_better_learner(kind: str) -> None:
+    """In 200 worlds of each kind; in a single world chance decides by a percent which is better."""
+    means = np.mean([losses(kind, (seed + 3) % 200) for seed in range(number(1, 200))], axis=0)
+    print(f"{kind}: BIRL {means[0]:.4f}, BIO-IRL {means[1]:.4f}, estimated {means[2]:.4f}")
+    assert means[2] <= min(means[:2]) + 0.01
