@@ -57,7 +57,7 @@ def test_the_same_agent_is_as_good_as_itself(robot):
 
 def test_bounds_of_mistakes_cover_the_share_of_tables(monkeypatch):
     """The exact share is solved for; both bounds together miss it at most once in twenty."""
-    monkeypatch.setattr(simulators, "SITUATIONS", 60)
+    monkeypatch.setattr(simulators, "N_STATES", 60)
     n, missed = number(40, 400), 0
     for seed in range(n):
         env = drawn(seed, Table)

@@ -1,6 +1,6 @@
-"""Audits of agents in simulators: in how many situations another action is better, and which.
+"""Audits of agents in simulators: in how many states another action is better, and which.
 
-Situations are independent: one state of each episode of the agent, at a time drawn from the
+States are independent: one state of each episode of the agent, at a time drawn from the
 discount's geometric distribution. In each, the agent's action is branched against the others, the
 agent going on after all of them, so the difference is what one better action would gain. Where it
 is more than the allowed loss, the situation counts as a mistake. Both bounds of the share of
@@ -32,14 +32,14 @@ from didact.teaching.clips.certify import Fresh
 from didact.teaching.clips.lesson import assumptions_of
 from didact.worlds.simulators.batches import batch_policy
 
-SITUATIONS, EPISODES = 300, 50
+N_STATES, EPISODES = 300, 50
 """That an audit looks at, and episodes whose returns are told."""
 LEVEL = 0.95
 """Of the bounds of the share of mistakes together."""
 ALLOWED = 0.05
-"""Share of situations with a mistake, up to which an agent passes."""
+"""Share of states with a mistake, up to which an agent passes."""
 WORST = 5
-"""Situations that are shown."""
+"""States that are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +57,11 @@ class AuditedSituation:
 class SimulatorAudit:
     """How an agent does in a simulator by a reward; statistical statements, no proofs.
 
-    status: 'pass' where at most a twentieth of situations are mistakes, 'fail' where more are, both
+    status: 'pass' where at most a twentieth of states are mistakes, 'fail' where more are, both
     with 95% confidence, else 'undecided'. loss: return above which an action counts as a mistake.
     mistaken_share: bounds of the share of mistakes. gain: what the best other action would gain in
     a situation, in the mean. episode_return: of whole episodes, without discount. worst: the
-    situations that cost most. seen: where it was looked at; another agent can be audited there.
+    states that cost most. seen: where it was looked at; another agent can be audited there.
     """
 
     status: str
@@ -87,7 +87,7 @@ class SimulatorAudit:
         """What is known of the agent, in words."""
         low, high = self.mistaken_share
         return (
-            f"With {LEVEL:.0%} confidence {low:.1%} to {high:.1%} of situations (this agent's, "
+            f"With {LEVEL:.0%} confidence {low:.1%} to {high:.1%} of states (this agent's, "
             f"discount {self.seen.setting.discount:g}) have another action that gains more than "
             f"{self.loss:.3g} return; the best one gains {self.gain} in the mean. Returns of an "
             f"episode: {self.episode_return}. This is a statistical statement, not a proof. It "
@@ -124,12 +124,12 @@ def audit_simulator(env: Any, agent: Any, features: Any, weights: Any, loss: Any
 
 
 def _audited(seen: Observed, setting: Setting) -> SimulatorAudit:
-    """The audit in situations and episodes whose seeds are always the same."""
-    fresh = Fresh(setting, SITUATIONS, stream(0, "audit"))
+    """The audit in states and episodes whose seeds are always the same."""
+    fresh = Fresh(setting, N_STATES, stream(0, "audit"))
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
-    low = binomial_interval(int(fresh.surely_mistaken.sum()), SITUATIONS, LEVEL)[0] - wrong
+    low = binomial_interval(int(fresh.surely_mistaken.sum()), N_STATES, LEVEL)[0] - wrong
     n_mistaken = int(fresh.mistaken.sum()) + fresh.n_missing
-    high = binomial_interval(n_mistaken, SITUATIONS, LEVEL)[1] / (1 - wrong)
+    high = binomial_interval(n_mistaken, N_STATES, LEVEL)[1] / (1 - wrong)
     low, high = max(0.0, low), min(1.0, high)
     margins = fresh.measured.rows @ setting.weights
     gains = np.maximum(-margins.min(axis=1), 0.0)

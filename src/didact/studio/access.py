@@ -38,7 +38,7 @@ HEADERS = {
 class Access:
     """An ASGI application in front of another one.
 
-    hosts: what the Host header may be, with the port. token: opens the door once; None where every
+    hosts: what the Host header may be, with the port. token: admits one browser; None where every
     visitor may come in, as in a study. cookie: the name of the cookie. proxied: names of a proxy
     with TLS that hands the Host header on; its pages may come from there. let_in: called with the
     address of a client whose request is passed on.

@@ -36,7 +36,7 @@ INSTRUCTIONS = (
     "others are bad. Nobody tells you which: that is what the study is about, and it stays the "
     "same from the beginning to the end.",
     "You may see demonstrations by somebody who knows what is good and always does what is best "
-    "in the long run. Afterwards you are asked what is best in other situations. Choose what is "
+    "in the long run. Afterwards you are asked what is best in other places. Choose what is "
     "best in this world, as far as you can tell; where you cannot tell, guess.",
 )
 SEVERAL = (

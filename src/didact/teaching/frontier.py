@@ -246,7 +246,7 @@ def _is_open(lesson: Lesson) -> bool:
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
     """The lesson, or a cheaper one as sure that keeps to a tighter bound, and so to this one.
 
-    A dearer one too, where the lesson itself does not keep to its bound.
+    One that costs more too, where the lesson itself does not keep to its bound.
     """
     own = lesson.within
     assert own is not None

@@ -18,7 +18,7 @@ from didact.studies.extensions.simulators import (
 from didact.teaching.clips.lesson import clips_of
 from tests.effort import number
 
-SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), situations=60,
+SMALL = SimulatorSettings(trials=1, features=(3,), classics=("mountain-car",), n_states=60,
                           n_rollouts=number(5, 6), length=number(10, 12), target=0.2,
                           episodes=number(10, 40))  # fmt: skip
 

@@ -98,7 +98,7 @@ class SoftPlan:
         return discounted_sums(mdp, self.policy, income[:, None])[:, 0]
 
     def counts(self, mdp: MDP) -> Floats:
-        """Expected discounted feature counts (S, k) from each state on."""
+        """Successor features (S, k) from each state on."""
         features = mdp.features.floats
         if features.ndim == 3:
             payments = np.einsum("sa,sak->sk", self.policy, features)

@@ -89,7 +89,7 @@ class Facts:
     curve: tuple[LessonPoint, ...]
 
     @property
-    def n_situations(self) -> int:
+    def n_choices(self) -> int:
         """In how many states behaviour counts."""
         return int(scope_states(self.task.mdp, self.bec.scope).sum())
 

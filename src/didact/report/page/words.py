@@ -142,14 +142,14 @@ def task_words(mdp: MDP) -> str:
 def why_words(facts: Facts) -> str:
     """Why so few demonstrations say everything, in numbers."""
     rows, bec = facts.bec.rows, facts.bec
-    n_situations = facts.n_situations
+    n_choices = facts.n_choices
     if not facts.said:
         return (
-            f"In {counted(n_situations, 'state')} no choice between actions says anything "
+            f"In {counted(n_choices, 'state')} no choice between actions says anything "
             "about the reward in these features."
         )
     text = (
-        f"The policy chooses in {counted(n_situations, 'state')}. Each choice against each "
+        f"The policy chooses in {counted(n_choices, 'state')}. Each choice against each "
         f"other action says something about the reward: {len(rows.statements):,} comparisons, "
         f"{counted(rows.n_rows, 'different statement')}. "
     )

@@ -181,7 +181,7 @@ def measured_lines(seen: Observed) -> Iterator[str]:
 
 
 def audit_lines(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> Iterator[str]:
-    """What an agent does in a simulator, its worst situations, and how another agent compares."""
+    """What an agent does in a simulator, its worst states, and how another agent compares."""
     yield f"{shown_name(audit.seen.setting.simulator.name)}: {audit.status}"
     yield f"  {audit.statement}"
     for situation in audit.worst:
@@ -196,7 +196,7 @@ def audit_lines(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> I
     is_clear = abs(difference.mean) > 2 * difference.error
     verdict = "no clear difference" if not is_clear else "more" if difference.mean > 0 else "less"
     yield (
-        f"  the other agent: {other.status}, {low:.1%} to {high:.1%} of its situations, "
+        f"  the other agent: {other.status}, {low:.1%} to {high:.1%} of its states, "
         f"{other.episode_return} an episode"
     )
     yield (

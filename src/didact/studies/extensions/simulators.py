@@ -2,7 +2,7 @@
 
 Every trial is one world and its nearly best policy, seen through the simulator only. The certified
 lesson is compared with as many clips by chance, with as many clips around the most important
-situations (where most return is at stake between the best and the worst action, as the HIGHLIGHTS
+states (where most return is at stake between the best and the worst action, as the HIGHLIGHTS
 summaries choose them), and with all clips. A learner takes the middle of the rewards that fit,
 plans for it, and is judged by its return: 100% is the return of planning for the true reward, 0%
 that of acting by chance.
@@ -47,7 +47,7 @@ WAYS = (LESSON, RANDOM, IMPORTANT, ALL)
 OURS = "our statement"
 CLAIMS = {
     "small": Claim(NAME, "small", "lessons have at most 8 clips", OURS),
-    "open": Claim(NAME, "open", "at most 5% of situations are left open, certified", OURS),
+    "open": Claim(NAME, "open", "at most 5% of states are left open, certified", OURS),
     "return": Claim(NAME, "return", "every learner of a lesson attains 99.5% of the return", OURS),
     "random": Claim(NAME, "random", "as many clips by chance teach less", OURS),
     "important": Claim(NAME, "important", "as many important clips teach less", OURS),
@@ -64,7 +64,7 @@ class SimulatorSettings:
     n_rollouts: int = setting(40, source="our choice")
     length: int = setting(30, source="our choice")
     held: tuple[int, ...] = setting((1, 4, 16), source="our choice")
-    situations: int = setting(300, source="our choice")
+    n_states: int = setting(300, source="our choice")
     target: float = setting(0.05, source="our choice")
     episodes: int = setting(200, source="our choice")
     seed: int = setting(0, source="our choice")
@@ -97,7 +97,7 @@ def trial(settings: SimulatorSettings, number: int) -> Record:
     lesson = certify(
         seen,
         teach_observed(seen),
-        n_states=settings.situations,
+        n_states=settings.n_states,
         target=settings.target,
         replan=False,  # learners of the lesson plan below
         seed=int(rng.integers(2**31)),

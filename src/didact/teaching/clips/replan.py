@@ -154,7 +154,7 @@ class _TriedPolicies:
         return max(self.tried, key=lambda one: float(one.discounted @ weights))
 
     def _try(self, act: Act) -> Tried:
-        """Mean feature counts of a policy; its transitions are kept."""
+        """Estimated successor features of a policy; its transitions are kept."""
         setting, n = self.setting, self.n_episodes
         totals = np.zeros((2, n, len(setting.weights)))
         batch, alive, weight = setting.simulator.begin(self._seeds), np.arange(n), 1.0

@@ -1,6 +1,6 @@
 """The half-spaces that items state, which items are wrong, whether the rest teaches, and the proof.
 
-An item states differences of discounted feature counts, each as a half-space normal (BEYOND 2):
+An item states differences of successor features, each as a half-space normal (BEYOND 2):
 
 | item | normals | what it assumes |
 | --- | --- | --- |

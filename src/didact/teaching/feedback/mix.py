@@ -2,7 +2,7 @@
 
 Every candidate's rows lie in the class, so a complete lesson states a row of each facet and rows
 that span the equalities, as lessons of demonstrations do: the same implicit hitting set finds it.
-More kinds are more candidates, so adding one never makes a lesson dearer.
+More kinds are more candidates, so adding one never makes a lesson cost more.
 
 In a family every candidate is of one member, and members may cost something to visit.
 

@@ -4,11 +4,11 @@ In a cone. A cone of weights is cut into cells, one for each policy that some re
 optimal; inside a cell the loss is one number. Cells are joined through their own facets: whoever
 starts in one and crosses every facet of every cell visits all of them (`CellSearch`). That is the
 proof; nothing is sampled. A cell is known by its policy, in the one form that `Losses` gives. Its
-rows are differences of feature counts, its facets are found as those of a class are, and each is
-crossed at a point that lies strictly inside all other rows. A step across must stay inside the cone
-and come to a policy that is optimal at that very point: then it is the neighbour, however thin the
-cell, and else the step is made shorter. Floats decide with room: whatever is too close to call is
-counted, and a search with close calls proves nothing.
+rows are differences of successor features, its facets are found as those of a class are, and each
+is crossed at a point that lies strictly inside all other rows. A step across must stay inside the
+cone and come to a policy that is optimal at that very point: then it is the neighbour, however thin
+the cell, and else the step is made shorter. Floats decide with room: whatever is too close to call
+is counted, and a search with close calls proves nothing.
 
 Everywhere. H(D), the rewards that make every pair shown optimal under their own values, is not
 convex and may fall apart: a search inside it need not come to all of it. But the space of all
