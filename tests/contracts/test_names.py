@@ -1,5 +1,10 @@
 """Names that people guess: the paper's letters, other libraries' words, other cases."""
 
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 import didact
@@ -134,3 +139,39 @@ def test_a_type_error_that_is_no_guess_stays_one():
 def test_a_rollout_takes_a_seed():
     one, two = (didact.rollout(SIX, SIX.weights, horizon=5, seed=3) for _ in range(2))
     assert one == two
+
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted([*ROOT.glob("examples/*.py"), *ROOT.glob("benchmarks/*.py")])
+
+
+def own_functions(tree):
+    """What a program imports from didact, by the name that it has there."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("didact"):
+            module = import_module(node.module)
+            found |= {(name.asname or name.name): getattr(module, name.name) for name in node.names}
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_examples_and_benchmarks_call_functions_by_arguments_that_they_take(program):
+    tree = ast.parse(program.read_text(encoding="utf-8"))
+    functions = own_functions(tree)
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        called = call.func
+        if isinstance(called, ast.Name):
+            function = functions.get(called.id)
+        else:
+            is_public = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name)
+            function = (
+                getattr(didact, called.attr) if is_public and called.value.id == "didact" else None
+            )
+        if function is None:
+            continue
+        takes = inspect.signature(function).parameters
+        if any(each.kind is each.VAR_KEYWORD for each in takes.values()):
+            continue
+        given = {word.arg for word in call.keywords} - {None}
+        assert given <= set(takes), f"{program.name}:{call.lineno}"
