@@ -7,8 +7,8 @@ READY := .venv/.ready
 # Commands that tests start import didact each time: without bytecode that takes a third longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install setup dist oracle axe demo test test-all test-lowest test-agents mutation lint types docs check bench \
-	reproduction lock clean
+.PHONY: install setup dist oracle axe demo test test-all test-lowest agents test-agents mutation lint types docs check \
+	bench reproduction lock clean
 .DEFAULT_GOAL := demo
 
 # What didact itself needs. Modules are byte-compiled when they are first imported: most never are.
@@ -78,16 +78,22 @@ test-lowest:
 	    --ignore=tests/edges/test_cli_reference.py --ignore=tests/test_docs.py \
 	    --ignore=tests/paper/test_reproduction.py
 
-# The tests that need agents of Stable-Baselines3, Box2D or MuJoCo, apart from .venv.
+# The tests that need agents of Stable-Baselines3, Box2D or MuJoCo, apart from .venv. One thread for
+# each process: torch's threads would wait for each other.
 AGENTS := .venv-agents
-test-agents: requirements-agents.txt
+agents: $(AGENTS)/.ready
+
+$(AGENTS)/.ready: requirements-agents.txt requirements.lock requirements-dev.lock
 	$(PYTHON) -m venv $(AGENTS)
 	$(AGENTS)/bin/python $(LOCKED) -r requirements.lock
 	$(AGENTS)/bin/python $(LOCKED) -r requirements-dev.lock
 	$(AGENTS)/bin/python -m pip install --quiet -r requirements-agents.txt
 	$(AGENTS)/bin/python -m pip install --quiet --no-build-isolation --no-deps -e .
-	$(AGENTS)/bin/python -m pytest -q -n 2 --dist worksteal tests/worlds/gym tests/worlds/simulators \
-	    tests/edges/test_cli_observe.py
+	touch $(AGENTS)/.ready
+
+test-agents: agents
+	OMP_NUM_THREADS=1 $(AGENTS)/bin/python -m pytest -q -n 2 --dist worksteal tests/worlds/gym \
+	    tests/worlds/simulators tests/edges/test_cli_observe.py
 
 # Changes the code in one place after another and counts the changes that no test notices.
 mutation: setup

@@ -258,6 +258,13 @@ def test_the_same_seed_sees_the_same():
     assert one.rows.tobytes() == other.rows.tobytes()
 
 
+def test_a_default_tolerance_is_above_what_chance_leaves_undecided():
+    seen = watch(Dice(noise=3.0), None, repeats=10)
+    slack = seen.setting.slack(seen.covariances, seen.setting.weights).max(axis=1)
+    assert seen.setting.tolerance == pytest.approx(1.1 * np.sort(slack)[len(slack) // 2])
+    assert any("tolerance raised from" in line for line in seen_lines(seen))
+
+
 def test_undecided_is_refused_with_the_repeats_to_think_of():
     with pytest.raises(InvalidParameter, match=r"chance leaves undecided.*Give more repeats"):
         watch(Dice(noise=3.0), None, tolerance=0.01, repeats=10)

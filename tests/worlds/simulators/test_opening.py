@@ -8,7 +8,7 @@ from gymnasium import spaces
 from didact.errors import InvalidParameter, Unsupported
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.objects import ObjectSimulator
-from didact.worlds.simulators.opening import open_simulator
+from didact.worlds.simulators.opening import open_simulator, seen_by
 from didact.worlds.simulators.point_robot import PointRobot
 
 HAS_MODES = hasattr(gymnasium, "VectorizeMode")
@@ -129,3 +129,32 @@ def test_what_cannot_be_copied_is_made_anew_only_if_that_does_the_same(gravity, 
 def test_what_is_no_environment_is_refused(env):
     with pytest.raises(InvalidParameter, match=r"env must be|has no environment"):
         open_simulator(env)
+
+
+class Masking(gymnasium.Env):
+    """Refuses a masked action."""
+
+    observation_space = spaces.Box(0, 1, (1,))
+    action_space = spaces.Discrete(2)
+
+    def action_masks(self):
+        return np.array([True, False])
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, dtype=np.float32), {}
+
+    def step(self, action):
+        assert self.action_masks()[action]
+        return np.zeros(1, dtype=np.float32), 0.0, False, False, {}
+
+
+def test_an_agent_that_acts_by_masks_is_refused_where_there_are_some():
+    class Agent:
+        def predict(self, observation, deterministic=False, action_masks=None):
+            return np.zeros(len(observation), dtype=int), None
+
+    for env in (Masking, Masking(), lambda: gymnasium.wrappers.TimeLimit(Masking(), 9)):
+        with pytest.raises(Unsupported, match=r"Masking masks actions \(action_masks\), and this"):
+            seen_by(Agent(), env)
+    assert seen_by(Agent(), "CartPole-v1") == "CartPole-v1"
+    assert seen_by(lambda seen: 0, Masking) is Masking

@@ -167,7 +167,8 @@ def whole_episodes(
         alive = alive[~stepped.ended]
         each = (clock() - began) / n_steps
         if foretell is not None and clock() - began > FORETOLD:
-            foretell(each)
+            # the first steps load and compile what later ones use
+            foretell(float(np.median(rates)))
             foretell = None
         if end.is_set:
             in_time = int(max(end.left, 0.0) / max(each * (limit - t - 1), 1e-12))

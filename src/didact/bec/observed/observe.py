@@ -82,6 +82,8 @@ RANDOM_ACTIONS = 4
 """Of a continuous space, tried beside the steps around the policy's own."""
 REPEATS = 100
 """Default number of branches of each action where steps depend on chance."""
+MIN_REPEATS, SOME_STATES = 10, 30
+"""Where time is short: at least so many, and so few that about so many states can be branched."""
 WIDTH = 0.1
 """Default step around a continuous action, as a share of its range."""
 DEFAULT_LENGTH = 40
@@ -99,6 +101,8 @@ ROLLED, PROBED, PILOTED, FLOORED = 0.25, 0.15, 0.35, 0.15
 are followed far, for the first measurement, and for the noise floor after all others."""
 LONGER = (1, 16)
 """For how many steps actions are taken where taking them once makes no difference."""
+ABOVE = 1.1
+"""By which a default tolerance is larger than what cannot be measured."""
 SMALL = 0.05
 """Default tolerance, as a share of the typical difference that an action makes."""
 ROUNDING = 1e-12
@@ -202,7 +206,8 @@ def observe(
     length: their most steps; by default they go to their end, and of long ones runs of 40 steps are
         looked at, drawn from all.
     tolerance: return below which a difference counts as none; by default a twentieth of what an
-        action typically makes a difference.
+        action typically makes a difference, or what chance and rounding leave undecided if that is
+        more.
     settings: where episodes begin and how states are branched: `ObserveSettings` or a dict of its
         fields: starts, recorded, actions, held, horizon, repeats, restore, reward_range,
         expected_return, seconds.
@@ -394,6 +399,7 @@ class _Observer(NamedTuple):
         with within(share=ROLLED):
             whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
         each = whole.seconds_a_step
+        repeats = self._fewer_repeats(repeats, whole)
         if deadline().is_set:
             in_time = ROLLED * deadline().left / (each * (length or 1))
             seeds = seeds[: len(whole.lengths) if length is None else max(1, int(in_time))]
@@ -447,7 +453,8 @@ class _Observer(NamedTuple):
         own = None if whole.is_cut else float(whole.returns.mean())
         if own is not None:
             notes += _return_notes(whole.returns, self._expected())
-        return _require_measurable(replace(found, notes=notes, episode_return=own))
+        found = replace(found, notes=notes, episode_return=own)
+        return _require_measurable(found if tolerance is not None else _measurable(found))
 
     def _expected(self) -> float | None:
         """The mean return that was given, or that of recorded episodes."""
@@ -462,6 +469,17 @@ class _Observer(NamedTuple):
             return 2**31
         n_steps = self._branch_steps(LOOK / (1 - self.asked.discount))
         return max(1, int(end.left / (seconds_a_step * n_steps)))
+
+    def _fewer_repeats(self, repeats: int, whole: WholeEpisodes) -> int:
+        """Where time is short and no number of repeats was given, so few that some states can be
+        branched; the tolerance is then what they leave undecided."""
+        end = deadline()
+        if repeats == 1 or self.settings.repeats is not None or not end.is_set:
+            return repeats
+        n_branches = 1 + self.alternatives.n_others(self.simulator.action_space)
+        length = min(LOOK / (1 - self.asked.discount), float(whole.lengths.mean()))
+        of_repeat = SOME_STATES * n_branches * length * whole.seconds_a_step
+        return int(np.clip(end.left / max(of_repeat, 1e-12), MIN_REPEATS, repeats))
 
     def _branch_steps(self, horizon: float) -> int:
         """The most simulator steps of the branches of a state."""
@@ -697,6 +715,27 @@ def _noise_floor(
     there = measure(setting, moved, *given).rows
     n = min(len(here), len(there))
     return float(np.median(np.abs((there[:n] - here[:n]) @ setting.weights))) if n else None
+
+
+def _measurable(seen: Observed) -> Observed:
+    """The observation with a tolerance, which nobody gave, that is above what cannot be measured;
+    a note where it was raised."""
+    setting = seen.setting
+    undecided = 0.0
+    if seen.covariances is not None:
+        slack = np.max(setting.slack(seen.covariances, setting.weights), axis=1)
+        undecided = float(np.sort(slack)[len(slack) // 2])
+    least = max(undecided, seen.jitter or 0.0, setting.error)
+    if least <= setting.tolerance:
+        return seen
+    told = (
+        f"tolerance raised from {setting.tolerance:.3g} to {ABOVE * least:.3g} of return, above "
+        f"what cannot be measured; more time, repeats ({setting.repeats} now) or a longer horizon "
+        "keep it smaller"
+    )
+    return replace(
+        seen, setting=replace(setting, tolerance=ABOVE * least), notes=(*seen.notes, told)
+    )
 
 
 def _require_measurable(seen: Observed) -> Observed:

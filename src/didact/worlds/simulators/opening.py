@@ -102,11 +102,33 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
 
 
 def seen_by(policy: Any, env: Any) -> Any:
-    """The environment as an agent saw it: of an id, so many frames as its run says."""
+    """The environment as an agent saw it: of an id, so many frames as its run says; refused where
+    the agent saw masks of actions."""
+    _refuse_masks(policy, env)
     n_frames = getattr(policy, "frame_stack", 1)
     if n_frames == 1 or not isinstance(env, str):
         return env
     return partial(_framed, env, n_frames)
+
+
+def _refuse_masks(policy: Any, env: Any) -> None:
+    """Refuse an agent that takes masks (MaskablePPO) where the environment gives some: without its
+    mask it acts otherwise, and actions that nobody may take would count as alternatives."""
+    predict = getattr(getattr(policy, "_agent", policy), "predict", None)
+    if predict is None or "action_masks" not in inspect.signature(predict).parameters:
+        return
+    made = env
+    if isinstance(env, str):
+        made = make_environment(env, {})
+    elif not _is_object(env) and callable(env):
+        made = _fresh(env)
+    if any(hasattr(one, "action_masks") for one in (made, *wrappers_of(made), made.unwrapped)):
+        raise Unsupported(
+            f"{name_of(made.unwrapped)} masks actions (action_masks), and this agent acts by its "
+            "masks, which are not taken into account. Give an environment that shows the mask in "
+            "its observations and takes an allowed action instead of a masked one, and as policy a "
+            "function of these observations"
+        )
 
 
 def _framed(id: str, n_frames: int) -> Any:
