@@ -453,8 +453,7 @@ class _Observer(NamedTuple):
         own = None if whole.is_cut else float(whole.returns.mean())
         if own is not None:
             notes += _return_notes(whole.returns, self._expected())
-        found = replace(found, notes=notes, episode_return=own)
-        return _require_measurable(found if tolerance is not None else _measurable(found))
+        return _require_measurable(replace(found, notes=notes, episode_return=own), tolerance)
 
     def _expected(self) -> float | None:
         """The mean return that was given, or that of recorded episodes."""
@@ -738,8 +737,10 @@ def _measurable(seen: Observed) -> Observed:
     )
 
 
-def _require_measurable(seen: Observed) -> Observed:
-    """The observation; refuses a tolerance below what can be measured."""
+def _require_measurable(seen: Observed, given: Any) -> Observed:
+    """The observation; refuses a given tolerance below what can be measured."""
+    if given is None:
+        seen = _measurable(seen)
     setting = seen.setting
     for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
                        ("the reward, where the features miss it,",
