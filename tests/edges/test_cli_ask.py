@@ -357,3 +357,10 @@ def test_ctrl_d_and_q_stop_at_a_terminal(tmp_path):
         terminal.press(key)
         assert terminal.end() == 0
         assert "Whoever answers stopped." in terminal.text
+
+
+def test_states_with_long_names_are_named_and_other_columns_give_way(didact):
+    asked = didact("ask", "Taxi-v4", "--n-steps", "50", "--n-chains", "2", "--n-queries", "3")
+    assert asked.out.count("; passenger ") == 3
+    assert "  state " not in asked.out
+    assert max(map(len, asked.out.splitlines())) <= 80

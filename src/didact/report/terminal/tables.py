@@ -152,8 +152,11 @@ def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) ->
     wide = width >= NARROW
 
     asked = [cell_len(state_words(task, s.state)) for s in run.steps if s.state is not None]
-    is_long = wide and max(asked, default=0) > width - OTHERS
-    most = (width - OTHERS + AGREED if is_long else width - OTHERS) if wide else 8
+    longest, most = max(asked, default=0), width - OTHERS if wide else 8
+    without: list[str] = []
+    for name, taken in GIVES_WAY.items():
+        if wide and longest > most:
+            most, without = most + taken, [*without, name]
 
     def named(state: int) -> str:
         words = state_words(task, state)
@@ -163,8 +166,8 @@ def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) ->
     if len(rows) > FIRST + LAST and not details:
         lines.append(f"  ({len(rows) - FIRST - LAST} more rows after {FIRST - 1}; --details)")
         rows = [*rows[:FIRST], *rows[-LAST:]]
-    without = [] if wide and details else ["bound"]
-    without += [] if wide and not is_long else ["agreed"]
+    without += [] if wide and details else ["bound"]
+    without += [] if wide else ["agreed"]
     without += ["VaR 95%"] if "loss" in rows[0] and width < 50 else []
     lines += said.following()
     return Group(
@@ -177,8 +180,10 @@ def draw_run(task: Task, run: Run, *, width: int = 80, details: bool = False) ->
 
 FIRST, LAST = 4, 12
 """Rows of a long run that are shown, from its beginning and its end."""
-OTHERS, AGREED = 50, 8
-"""What the other columns of a run take, and one of them that makes room for long names."""
+OTHERS = 50
+"""What the other columns of a run take."""
+GIVES_WAY = {"agreed": 8, "facets": 8}
+"""Columns that make room for long names of states, and what they take."""
 
 
 def _indented_table(
