@@ -101,6 +101,24 @@ def test_what_was_put_around_an_environment_is_told_and_never_imported(trap, tmp
         warn_of_settings(path, settings, lambda: None)
 
 
+def test_settings_are_read_as_pyyaml_writes_an_ordered_dict(tmp_path):
+    (tmp_path / "config.yml").write_text(
+        "!!python/object/apply:collections.OrderedDict\n"
+        "- - - batch_size\n    - 256\n"
+        "  - - env_wrapper\n    - - evil_payload.Wrapper\n"
+        "  - - frame_stack\n    - 4\n"
+        "  - - normalize\n    - true\n"
+    )
+    settings = run_settings(str(tmp_path / "agent.zip"))
+    assert settings == {
+        "batch_size": "256",
+        "env_wrapper": "- evil_payload.Wrapper",
+        "frame_stack": "4",
+        "normalize": "true",
+    }
+    assert frames_of(settings) == 4
+
+
 def test_frames_that_were_stacked_after_they_were_normalised_are_refused(tmp_path):
     path = tmp_path / "vecnormalize.pkl"
     path.write_bytes(pickle.dumps(SimpleNamespace(obs_rms=SimpleNamespace(mean=np.zeros(3)))))

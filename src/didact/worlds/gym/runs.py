@@ -87,7 +87,9 @@ def run_settings(path: str) -> dict[str, str]:
         if place is not None:
             with open_file(place) as file:
                 text = file.read(1_000_000).decode("utf-8", "replace")
-            pairs = re.findall(r"^- - ([\w.]+)\n\s+- (.*)$", text, re.MULTILINE)
+            # PyYAML writes all pairs as one argument: the first begins "- - -", others "  - -"
+            pair = r"^(?:- - - |  - - |- - )([\w.]+)\n\s+- (.*)$"
+            pairs = re.findall(pair, text, re.MULTILINE)
             pairs += re.findall(r"^(\w+): (\S.*)$", text, re.MULTILINE)
             found |= {key: value.strip().strip("'\"") for key, value in pairs}
     return found
