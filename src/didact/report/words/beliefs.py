@@ -81,10 +81,7 @@ def fit_lines(task: Task, fit: Fit | None) -> list[str]:
         f"{fit.expected_wrong:.3g} are expected, posterior predictive p = {fit.p_value:.2g}"
     ]
     if fit.p_value < DOUBTED:
-        lines.append(
-            "p is below 0.05: the confidence is too high for this recording, or the features "
-            "miss what it is after"
-        )
+        lines.append("p is below 0.05: confidence too high, or features that matter are missing")
     if fit.doubted:
         lines.append(f"{counted(len(fit.doubted), 'step')} of probability below 5% (--details)")
     return lines
