@@ -133,7 +133,7 @@ def dot(left, right) -> Fraction:
         ("cliff", "One demonstration of 13 steps is enough."),
         ("lake", "Partly taught: one demonstration of 7 steps leaves 1 of 2 constraints open."),
         ("one", "Nothing needs to be shown: every reward leads to the same behaviour."),
-        ("two-choices", "One single step is enough."),
+        ("two-choices", "One state-action pair is enough."),
     ],
 )
 def test_the_verdict_stands_in_one_line(name, verdict):

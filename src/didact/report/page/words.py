@@ -44,7 +44,7 @@ def verdict_words(facts: Facts) -> str:
     lesson = facts.lesson
     n = len(lesson.demonstrations)
     longest = max((len(d) for d in lesson.demonstrations), default=1)
-    what = counted(n, "single step" if longest == 1 else "demonstration")
+    what = counted(n, "state-action pair" if longest == 1 else "demonstration")
     named = what if n >= len(SMALL_NUMBERS) else SMALL_NUMBERS[n] + what[len(str(n)) :]
     steps = "" if longest == 1 else f" of {counted(longest, 'step')}"
     size = steps if n == 1 else f" ({lesson.n_pairs} steps in all)" if steps else ""
