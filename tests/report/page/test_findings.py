@@ -30,7 +30,8 @@ def test_an_attack_is_told_and_drawn(task, tmp_path):
     assert re.search(r'class="astray" d="M[^"]+"', page)
     assert [int(n) for _, n in found.stated] == sorted(n for _, n in found.stated)
     assert found.stated[0][1] == 3
-    assert f"Drop 3 demonstrations ({', '.join(str(i + 1) for i in found.demonstrations)})" in page
+    named = ", ".join(str(i + 1) for i in found.demonstrations)
+    assert f"rop 3 demonstrations (no. {named})" in page
     found.report(tmp_path / "attack.html")
     assert (tmp_path / "attack.html").read_text(encoding="utf-8") == page
     assert HOSTILE not in attack_page(replace(found, task_name=HOSTILE))
