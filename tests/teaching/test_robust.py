@@ -214,6 +214,83 @@ def test_attacks_that_cost_a_loss_are_those_of_all_subsets(seed: int) -> None:
         assert len(found.demonstrations) == best
         flipped = attack(task, shown, loss=f"{100 * share}%", flip=True)
         assert len(flipped.demonstrations) == -(-best // 2)
+        assert len(flipped.flipped) == best // 2
+
+
+def rewards_around(bec, rng) -> np.ndarray:
+    """Rewards that keep the ties of w*, rewards that break only these, and others."""
+    rows, true = bec.rows.normals, bec.task.weights
+    equal = rows[list(bec.cone.equalities)]
+    k, scale = len(true), np.abs(true).max() or 1.0
+    drawn = scale * rng.normal(size=(1500, k)) * 10 ** rng.uniform(-1, 1, size=(1500, 1))
+    within = drawn - drawn @ np.linalg.pinv(equal) @ equal if len(equal) else drawn
+    near = 1e-4 * drawn[:500]
+    return np.concatenate([true + within, true + near, drawn, -true[None]])
+
+
+def fewest_flips_by_force(bec, shown, rewards, *, drop) -> int:
+    """The fewest demonstrations to forge, whatever they then say: all subsets and all steps.
+
+    The learner keeps the rewards that the fewest demonstrations exclude.
+    """
+    task, rows = bec.task, bec.rows.normals
+    said = [bec.rows.stated_by(shown_pairs(bec.members, [d])) for d in shown]
+    values = rewards @ rows.T
+    wrong = (values < -1e-7).any(axis=1)
+    rewards, values = rewards[wrong], values[wrong]
+    against = np.array([(values[:, each] < -1e-7).any(axis=1) for each in said]).T.astype(int)
+    going = ~task.mdp.terminal
+    optimal = [didact.solve(task.mdp, w).optimal[going].ravel() for w in [task.weights, *rewards]]
+    astray = ~np.array(optimal)
+    # What a forged step does: 1 where it excludes w* and not the reward, -1 the other way round.
+    kinds = np.unique(astray[:1].astype(int) - astray[1:], axis=1)
+    found = np.unique(np.concatenate([against, kinds], axis=1), axis=0)
+    against, kinds = found[:, : len(shown)], found[:, len(shown) :]
+    if drop:  # a dropped one excludes nobody
+        kinds = np.concatenate([kinds, np.zeros((len(kinds), 1), dtype=int)], axis=1)
+    for size in range(len(shown) + 1):
+        forged = list(combinations_with_replacement(range(kinds.shape[1]), size))
+        sums = np.array([kinds[:, list(each)].sum(axis=1) for each in forged]).max(axis=0)
+        for chosen in combinations(range(len(shown)), size):
+            kept = [i for i in range(len(shown)) if i not in chosen]
+            if (against[:, kept].sum(axis=1) <= sums).any():
+                return size
+    return len(shown) + 1
+
+
+def test_flips_are_those_of_all_subsets_whatever_the_forged_ones_say() -> None:
+    """A reward that only breaks ties fits no step that excludes the true one."""
+    tried, ties = 0, 0
+    for seed in (12, *range(number(9, 60))):
+        task = (
+            didact.make("random-grid", size=3, n_features=3, seed=seed)
+            if seed % 2
+            else tied_world(seed)
+        )
+        bec = didact.equivalence_class(task, arithmetic="exact")
+        if not bec.cone.n_facets + len(bec.cone.equalities):
+            continue
+        pairs = [
+            Demonstration([(s, a)])
+            for s in range(task.mdp.n_states)
+            for a in bec.plan.optimal_actions(s)
+        ]
+        rng = random.Random(seed)
+        lesson = teach_robust(task, 1, detect=True, horizon=1)
+        shown = (list(lesson.demonstrations) + [rng.choice(pairs) for _ in range(3)])[:9]
+        rewards = rewards_around(bec, np.random.default_rng(seed))
+        dropped = attack(task, shown)
+        for drop in (True, False):
+            found = attack(task, shown, drop=drop, flip=True)
+            assert found.is_fewest
+            least = fewest_flips_by_force(bec, shown, rewards, drop=drop)
+            assert len(found.demonstrations) == least, (seed, drop)
+            assert set(found.flipped) <= set(found.demonstrations)
+            assert drop or found.flipped == found.demonstrations
+            tried += 1
+        ties += len(found.demonstrations) > -(-len(dropped.demonstrations) // 2)
+    assert tried
+    assert ties  # where a flip counts as a drop
 
 
 def test_bad_input_is_one_line() -> None:
@@ -227,6 +304,8 @@ def test_bad_input_is_one_line() -> None:
         lambda: attack(task, [[(3, 1)]]),
         lambda: attack(task, lesson, loss="900%"),
         lambda: attack(task, lesson, flip="yes"),
+        lambda: attack(task, lesson, drop=None),
+        lambda: attack(task, lesson, drop=False),
     ):
         with pytest.raises(DidactError) as raised:
             call()

@@ -11,7 +11,12 @@ from didact.cli import options, printing
 @options.world_and_demonstrations(seed_of="a random world")
 @options.members
 @click.option("--loss", metavar="LOSS|PERCENT", help="A learner is to lose so much, as 0.5 or 10%.")
-@click.option("--flip", is_flag=True, help="Flip them, against a learner that trusts the majority.")
+@click.option(
+    "--drop/--no-drop", default=True, help="Whether they may be dropped; else flips only."
+)
+@click.option(
+    "--flip", is_flag=True, help="They may be flipped, against a learner that trusts the majority."
+)
 @click.option(
     "--time-limit", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds."
 )
@@ -27,7 +32,7 @@ def command(
     as_json: bool,
     **given: object,
 ) -> int:
-    """Find the fewest of DEMONSTRATIONS to drop so that a learner may end up wrong about WORLD.
+    """Find the fewest of DEMONSTRATIONS to drop or flip so that a learner is wrong about WORLD.
 
     Says also how many forged ones they survive. Exit code 0: no attack needs fewer; 3: the number
     is an upper bound.

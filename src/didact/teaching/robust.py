@@ -9,8 +9,11 @@ w* a wrong reward breaks one facet class or some equality rows (`thin_direction`
 the cheapest attack that leaves anything open. An attack that is to cost a loss of L needs a wrong
 reward that loses so much: subsets are tried by size, and for each what is left may cost is known
 where all policy cells that fit were visited; else, or out of time, the result is an interval.
-Who forges instead of dropping needs no fewer against this learner, since w must still fit; against
-one that keeps whatever the fewest exclude, a forged one counts twice.
+
+A flip forges a demonstration: it then says whatever hurts most. Against a learner that keeps what
+the fewest exclude, a flip counts twice where it can fit the wrong reward and exclude the true one:
+across a facet, and wherever a loss is wanted, half as many flips do. A reward that only breaks ties
+excludes nothing that the true one does not: there a flip counts as a drop.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ from didact.worlds.opening import named_world
 
 TIME_LIMIT = 10.0
 """Seconds to look for an attack that costs a loss."""
+ANY_LOSS = 1e-9
+"""A loss that floats tell from none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +58,7 @@ class Attack:
     demonstrations: which, by number from 0.
     least: no attack needs fewer; equal to their number where the attack is the cheapest.
     loss: what a learner may then lose.
-    flip: whether they are flipped, each into one that fits the wrong reward and not the true one.
+    flipped: which of them are flipped; the others are dropped.
     survives: how many forged ones leave a learner right who expects so many.
     notices: how many forged ones such a learner notices.
     bec: the class that they teach.
@@ -65,7 +70,7 @@ class Attack:
     demonstrations: tuple[int, ...]
     least: int
     loss: float
-    flip: bool
+    flipped: tuple[int, ...]
     survives: int
     notices: int
     bec: EquivalenceClass = field(repr=False)
@@ -73,9 +78,8 @@ class Attack:
     stated: tuple[tuple[str, int], ...] = field(repr=False)
 
     def __repr__(self) -> str:
-        n = counted(len(self.demonstrations), "demonstration")
-        verb = "flip" if self.flip else "drop"
-        return f"Attack({shown_name(self.task_name, 80)!r}, {verb} {n}, loss {self.loss:.3g})"
+        name = shown_name(self.task_name, 80)
+        return f"Attack({name!r}, {self._what(numbered=False)}, loss {self.loss:.3g})"
 
     @property
     def is_fewest(self) -> bool:
@@ -84,7 +88,7 @@ class Attack:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        names = ("task_name", "demonstrations", "least", "is_fewest", "loss", "flip")
+        names = ("task_name", "demonstrations", "least", "is_fewest", "loss", "flipped")
         values = {name: getattr(self, name) for name in (*names, "survives", "notices")}
         document: dict[str, Any] = plain_document(values)
         return document
@@ -108,10 +112,8 @@ class Attack:
 
     def lines(self) -> list[str]:
         """The result in sentences."""
-        n, verb = len(self.demonstrations), "flip" if self.flip else "drop"
         bound = "no attack needs fewer" if self.is_fewest else f"at least {self.least} are needed"
-        named = ", ".join(str(number + 1) for number in self.demonstrations[:20])
-        if not n:
+        if not self.demonstrations:
             return [
                 f"{shown_name(self.task_name)}: these demonstrations do not teach it: without any "
                 f"attack a learner may lose {self.loss:.3g}."
@@ -121,10 +123,21 @@ class Attack:
             survived = f"up to {counted(self.survives, 'forged demonstration')}"
         noticed = f"up to {self.notices}" if self.notices else "none"
         return [
-            f"{shown_name(self.task_name)}: {verb} {counted(n, 'demonstration')} (no. {named}) "
-            f"and a learner may lose {self.loss:.3g}; {bound}.",
+            f"{shown_name(self.task_name)}: {self._what()} and a learner may lose "
+            f"{self.loss:.3g}; {bound}.",
             f"They teach a learner that expects {survived}; it would notice {noticed}.",
         ]
+
+    def _what(self, *, numbered: bool = True) -> str:
+        """What is done to which: 'flip 2 demonstrations (no. 1, 4)'."""
+        dropped = [number for number in self.demonstrations if number not in self.flipped]
+        parts: list[str] = []
+        for verb, numbers in (("flip", self.flipped), ("drop", dropped)):
+            named = ", ".join(str(number + 1) for number in numbers[:20])
+            if numbers or (verb == "drop" and not parts):
+                told = f"{verb} {counted(len(numbers), 'demonstration')}"
+                parts.append(f"{told} (no. {named})" if numbered else told)
+        return " and ".join(parts)
 
 
 def fewest_excluding(
@@ -150,6 +163,7 @@ def attack(
     demonstrations: Any,
     *,
     loss: Any = None,
+    drop: bool = True,
     flip: bool = False,
     time_limit: float = TIME_LIMIT,
     bec: EquivalenceClass | None = None,
@@ -160,12 +174,18 @@ def attack(
     demonstrations: a lesson, a recording, the path of a file, or lists of (state, action) pairs.
     loss: a number of return, or a text such as '1%' of V* less V of the random policy; None for
         any wrong reward that fits, whatever it loses.
-    flip: flip demonstrations instead, against a learner that keeps what the fewest exclude: each
-        flipped one speaks for the wrong reward and against the true one.
+    drop: whether demonstrations may be dropped.
+    flip: whether they may be flipped, against a learner that keeps what the fewest exclude: each
+        flipped one says whatever hurts most. Of both as few as possible are flipped.
     time_limit: seconds to look for an attack that costs a loss; then the result is an interval.
     bec: the task's class, when it is at hand.
     """
+    flag(drop, "drop")
     flag(flip, "flip")
+    if not drop and not flip:
+        raise InvalidParameter(
+            "drop and flip must not both be False: an attack drops demonstrations or flips them"
+        )
     limit, task = seconds(time_limit, "time_limit"), named_world(task)
     require_class(task, bec)
     bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
@@ -179,18 +199,26 @@ def attack(
         )
     thin = fewest_excluding(bec, shown)
     survives, notices = max(0, (len(thin) - 1) // 2), max(0, len(thin) - 1)
-    chosen, least, lost = thin, len(thin), 0.0
+    deadline, group, least = time.monotonic() + limit, thin, len(thin)
+    flips_count_twice = flip and bool(bec.cone.facets)  # without facets every action ties
     if loss is not None:
-        value, is_share = read_loss(loss)
-        found = _costly(bec, shown, (value, is_share), len(thin), time.monotonic() + limit)
-        chosen, least, lost = found
+        group, least, lost = _costly(bec, shown, read_loss(loss), len(thin), deadline)
     else:
-        rest = [d for i, d in enumerate(shown) if i not in chosen]
+        if flips_count_twice and bec.cone.equalities:  # a reward that loses takes a wrong step
+            group, least, _ = _costly(bec, shown, (ANY_LOSS, False), len(thin), deadline)
+            if math.ceil(len(group) / 2) > len(thin):  # to break ties is cheaper
+                group, flips_count_twice = thin, False
+                least = min(len(thin), math.ceil(least / 2))
+        rest = [d for i, d in enumerate(shown) if i not in group]
         lost = remaining_loss(bec, rest, time_limit=limit)[0].loss
-    if flip:
-        least, chosen = math.ceil(least / 2), chosen[: math.ceil(len(chosen) / 2)]
+    chosen = group
+    if flips_count_twice:
+        chosen, least = group[: math.ceil(len(group) / 2)], math.ceil(least / 2)
+    flipped: tuple[int, ...] = ()
+    if flip:  # each that need not be flipped may as well be dropped
+        flipped = chosen[: len(group) - len(chosen)] if drop else chosen
     return Attack(
-        *(bec.name, chosen, least, lost, flip, survives, notices, bec, tuple(shown)),
+        *(bec.name, chosen, least, lost, flipped, survives, notices, bec, tuple(shown)),
         _stated(bec, shown),
     )
 

@@ -160,16 +160,16 @@ def attack_page(found: Attack) -> str:
     stated: Rows = [
         ([words, str(n)], span) for (words, n), span in zip(found.stated, bars, strict=True)
     ]
-    verb = "flipped" if found.flip else "dropped"
     listed: Rows = []
     for i, shown in enumerate(found.shown):
         steps = steps_in_words(bec.members[shown.member or 0].task, shown)
-        listed.append(([str(i + 1), steps, verb if i in gone else ""], None))
+        done = "flipped" if i in found.flipped else "dropped" if i in gone else ""
+        listed.append(([str(i + 1), steps, done], None))
     return _page(
         "attack on demonstrations",
         found.task_name,
         found.lines(),
-        **_attack_picture(found, gone, verb),
+        **_attack_picture(found, gone),
         sections=[
             _table(
                 "How many demonstrations state each constraint",
@@ -181,7 +181,7 @@ def attack_page(found: Attack) -> str:
     )
 
 
-def _attack_picture(found: Attack, gone: set[int], verb: str) -> dict[str, Any]:
+def _attack_picture(found: Attack, gone: set[int]) -> dict[str, Any]:
     """What is kept and what is attacked on the world, where that is one grid."""
     bec = found.bec
     scene = None if bec.is_family else scene_of(bec.task, bec.plan)
@@ -192,7 +192,9 @@ def _attack_picture(found: Attack, gone: set[int], verb: str) -> dict[str, Any]:
         arrows(scene, [p for i, d in enumerate(found.shown) if (i in gone) == out for p in d])
         for out in (False, True)
     )
-    told = f"Heavy: what is kept. Dashed: what is {verb}."
+    verbs = [("flipped", found.flipped), ("dropped", gone - {*found.flipped})]
+    done = " or ".join(verb for verb, numbers in verbs if numbers) or "dropped"
+    told = f"Heavy: what is kept. Dashed: what is {done}."
     frame = Picture("attacked", view_of(box), found.task_name, told, "scene", box[3] * WIDEST_CELL)
     return {
         "scene": scene,
