@@ -32,6 +32,15 @@ def test_members_that_are_shown_are_marked(tmp_path):
     assert "http" not in page.replace("http-equiv", "")
 
 
+def test_what_nothing_can_narrow_names_identify(tmp_path):
+    """The end of six-cell has no feature: all its weights can be learned."""
+    for family, is_said in ((small(), True), (Family([make("six-cell")]), False)):
+        library.teach(family).report(tmp_path / "page.html")
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert ("Adding the same amount to every weight changes nothing." in page) == is_said
+        assert ("didact identify finds the cheapest change of a world that" in page) == is_said
+
+
 def test_steps_stand_below_their_world_without_its_name(tmp_path):
     """A colon in the name of a world is part of the name."""
     tasks = [make("random-grid", size=3, n_features=3, seed=seed) for seed in range(2)]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import didact
-from didact.report.page.items import mixed_lesson_page
+from didact.report.page.items import exam_page, mixed_lesson_page
 
 KINDS = ["demonstrations", "comparisons", "preferences"]
 
@@ -56,3 +56,13 @@ def test_a_lesson_of_other_items_from_a_file_has_a_page_too(tmp_path):
     odd = didact.Task(task.mdp, task.true_weights, name="<script>alert(1)</script>")
     made = didact.teach_mixed(odd, feedback=["comparisons"])
     assert "<script>alert" not in mixed_lesson_page(odd, made)
+
+
+def test_the_key_of_an_exam_names_what_no_behaviour_shows():
+    task = didact.make("random-grid", size=3, n_features=3, seed=1)
+    exam = didact.exam(task)
+    pointer = "Adding the same amount to every weight changes nothing. didact identify finds"
+    assert pointer in exam_page(task, exam, key=True)
+    assert pointer not in exam_page(task, exam)
+    six = didact.make("six-cell")
+    assert "didact identify" not in exam_page(six, didact.exam(six), key=True)

@@ -36,6 +36,7 @@ from didact.report.page.templates import render
 from didact.report.page.world import legend
 from didact.report.words.lessons import (
     closed_words,
+    invisible_sentences,
     probability_words,
     statement_words,
     status_words,
@@ -106,6 +107,7 @@ def family_page(
         legend=legend(family[0], scene),
         closed=" ".join(map(_sentence, filter(None, told))),
         gaps=tuple(_gaps(family, lesson)),
+        invisible=tuple(invisible_sentences(bec)),
         command=command,
         version=__version__,
     )

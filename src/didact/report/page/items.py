@@ -13,6 +13,7 @@ from typing import Any
 from didact import __version__
 from didact.auditing import Exam
 from didact.auditing.questions import ExamQuestion
+from didact.bec.classes import equivalence_class
 from didact.inputs import shown_name
 from didact.mdp import Comparison, Demonstration, Family, Task
 from didact.mdp.items import Item, ways_of
@@ -22,7 +23,7 @@ from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend
 from didact.report.words.exams import exam_line, key_words
-from didact.report.words.lessons import hardest_words, mixed_line
+from didact.report.words.lessons import hardest_words, invisible_sentences, mixed_line
 from didact.teaching import Lesson
 
 
@@ -164,8 +165,14 @@ def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
         legend=_legend(grounds),
         questions=asked,
         n_more=len(exam.questions) - len(questions),
+        invisible=_invisible(task, exam) if key else (),  # what nobody examined needs to know
         version=__version__,
     )
+
+
+def _invisible(task: Task | Family, exam: Exam) -> tuple[str, ...]:
+    bec = equivalence_class(task) if exam.bec is None else exam.bec
+    return tuple(invisible_sentences(bec))
 
 
 def _moments(task: Task, question: ExamQuestion, scene: Scene | None) -> list[list[Frame]]:

@@ -15,9 +15,13 @@ from didact.mdp import MDP, Task
 from didact.mdp.naming import action_words
 from didact.report.page.facts import BeliefFacts, Facts
 from didact.report.page.scene import Scene, amount, state_in_words
-from didact.report.words.lessons import cost_words, n_starts, probability_words
+from didact.report.words.lessons import (
+    cost_words,
+    invisible_sentences,
+    n_starts,
+    probability_words,
+)
 from didact.teaching import Lesson
-from didact.teaching.identify import direction_words
 from didact.teaching.lesson import FEWEST, checked_line
 from didact.teaching.teach import USUAL_TEACHER
 
@@ -239,18 +243,7 @@ def assumptions(facts: Facts) -> Iterator[str]:
         )
     if not mdp.is_deterministic():
         yield "Moves are random; what is shown are sampled episodes that can really happen."
-    unknown = facts.bec.cone.unidentifiable
-    if len(unknown):
-        first = ""
-        if facts.bec.rows.exact is not None:
-            words = direction_words(mdp, tuple(int(x) for x in unknown[0]))
-            first = f" {words}"
-        yield (
-            f"{counted(len(unknown), 'direction')} of the {mdp.n_features} weights cannot be "
-            f"learned from any behaviour, and need not be.{first} "
-            "didact identify finds the cheapest change of the world that reveals "
-            f"{'it' if len(unknown) == 1 else 'them'}."
-        )
+    yield from invisible_sentences(facts.bec)
 
 
 def _starts(facts: Facts) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from didact.bec.classes import EquivalenceClass
 from didact.bec.halfspaces import scope_states
 from didact.inputs import counted, shown_name
 from didact.mdp import Demonstration, Family, Task
@@ -16,6 +17,7 @@ from didact.mdp.naming import action_words, pair_words, state_words
 from didact.report.words import Description, Listing
 from didact.teaching import Lesson
 from didact.teaching.check import SuggestedStarts
+from didact.teaching.identify import direction_words
 from didact.teaching.lesson import FEWEST, Missing, Within
 from didact.teaching.teachers import COVERING
 
@@ -35,6 +37,22 @@ def lesson_line(task: Task | Family, lesson: Lesson, verified: str | None) -> st
     """The verdict in one line, and whether it is proved."""
     verdict = verdict_sentence(task, lesson)
     return verdict if lesson.within is not None else f"{verdict} {evidence_words(verified)}."
+
+
+def invisible_sentences(bec: EquivalenceClass) -> Iterator[str]:
+    """What no behaviour shows of the weights, and where to read on; nothing where all shows."""
+    mdp, unknown = bec.members[0].task.mdp, bec.cone.unidentifiable
+    if not len(unknown):
+        return
+    first = ""
+    if bec.rows.exact is not None:
+        first = f" {direction_words(mdp, tuple(int(x) for x in unknown[0]))}"
+    yield (
+        f"{counted(len(unknown), 'direction')} of the {mdp.n_features} weights cannot be "
+        f"learned from any behaviour, and need not be.{first} "
+        f"didact identify finds the cheapest change of {'a' if bec.is_family else 'the'} world "
+        f"that reveals {'it' if len(unknown) == 1 else 'them'}."
+    )
 
 
 def verdict_sentence(task: Task | Family, lesson: Lesson) -> str:
