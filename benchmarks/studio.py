@@ -7,6 +7,7 @@ already. The first lesson of a static site of the studio's presets is opened as 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -45,7 +46,9 @@ def studio(*arguments: str) -> Iterator[tuple[str, float]]:
     """The link of a studio, and when its command was given."""
     began = time.perf_counter()
     command = [sys.executable, "-u", "-m", "didact", "studio", *arguments, "--no-open"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # Bytecode is kept, as of a package that is installed: to compile it takes a second and more.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=kept)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().split()[-1], began

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio is an extra")
 
+from didact.studio.forks import LOAD
 from didact.studio.pool import Limits, WorkerPool
 from didact.studio.questions import MEADOW
 
@@ -107,6 +108,21 @@ def test_the_worker_that_loads_answers_once_it_has(monkeypatch):
         for asked in kept:
             asked.cancel()
         return await pool.ask("page", "look", LOOK)
+
+    monkeypatch.setattr("didact.studio.pool.SOON", 0.0)
+    assert with_pool(work, n_workers=2).outcome == "answered"
+
+
+def test_a_stroke_does_not_wait_for_a_worker_that_loads_after_another_was_killed(monkeypatch):
+    async def work(pool):
+        while pool._idle != {0, 1}:
+            await asyncio.sleep(0.01)
+        os.kill(pool._workers[0].process_id, signal.SIGKILL)
+        await pool.ask("page", "look", LOOK)
+        os.kill(pool._workers[0].process_id, signal.SIGSTOP)  # it will not have loaded
+        while not any(job.kind == LOAD for job in pool._under_way):
+            await asyncio.sleep(0.01)
+        return await asyncio.wait_for(pool.ask("page", "look", LOOK), 30)
 
     monkeypatch.setattr("didact.studio.pool.SOON", 0.0)
     assert with_pool(work, n_workers=2).outcome == "answered"

@@ -14,14 +14,14 @@ from typing import Any
 
 from didact.numerics.threads import ONE_THREAD, without_interrupts
 
+LOAD = "load"
+"""Asked by the pool: to load what lessons need."""
 READY, BEGUN = b"0", b"1"
 """Says that a worker takes questions; that one has come and is worked on."""
 STAGE = b"3"
 """Begins what a worker says before its reply: the stage that the work is at, in words."""
 DONE, REFUSED, FAILED = b"2", b"4", b"5"
 """The first byte of a reply; what follows is JSON."""
-NO_WAIT = 0.0
-"""No wait for a question before a worker loads what lessons need."""
 
 
 def warm_up() -> None:
@@ -37,11 +37,11 @@ def warm_up() -> None:
 class Worker:
     """A worker process and the connection to it.
 
-    loads: seconds without a question after which it loads what lessons need; NO_WAIT before it is
-    ready, None when a lesson is asked for.
+    loads: whether it loads what lessons need before it is ready; else when it is asked to `LOAD`,
+    or for a lesson.
     """
 
-    def __init__(self, memory: int, *, loads: float | None = None):
+    def __init__(self, memory: int, *, loads: bool = False):
         warm_up()
         context = multiprocessing.get_context("forkserver")
         self._connection, theirs = context.Pipe()
@@ -87,7 +87,7 @@ class Worker:
         self._process.kill()
 
 
-def _work(connection: Any, memory: int, loads: float | None) -> None:
+def _work(connection: Any, memory: int, loads: bool) -> None:
     from didact.studio.worker import work
 
     work(connection, os.getppid(), memory, loads=loads)

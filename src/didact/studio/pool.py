@@ -19,7 +19,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from didact.studio.forks import NO_WAIT, Worker
+from didact.studio.forks import LOAD, Worker
 
 Outcome = Literal["answered", "superseded", "too late", "died", "too many", "busy"]
 
@@ -31,7 +31,8 @@ SOON = 1.0
 """Seconds that the first picture has the machine to itself before a worker loads for lessons."""
 
 IDLE = 0.2
-"""Seconds without a question after which a worker that replaces another loads for lessons."""
+"""Seconds without a question after which a worker that replaces another loads for lessons. That is
+a job of its own: a worker that only looks idle would keep a stroke waiting for most of a second."""
 
 QUICK = 3.0
 """Seconds after which a question counts as heavy; a new worker needs some to load for lessons."""
@@ -97,6 +98,7 @@ class WorkerPool:
         self._tasks: list[asyncio.Task[None]] = []
         self._workers: dict[int, Worker] = {}
         self._begun: set[int] = set()
+        self._to_load: set[int] = set()
         self._idle: set[int] = set()
 
     async def start(self) -> None:
@@ -179,9 +181,12 @@ class WorkerPool:
         worker = self._workers.get(number)
         if worker is None or not worker.is_alive():
             self._end(number)
-            loads = IDLE if number in self._begun else NO_WAIT if self._loads(number) else None
+            is_first = number not in self._begun
             self._begun.add(number)
+            loads = is_first and self._loads(number)
             worker = await asyncio.to_thread(Worker, self.limits.memory, loads=loads)
+            if not is_first and not self._is_reserve(number):
+                self._to_load.add(number)
             self._workers[number] = worker
             await asyncio.to_thread(worker.get_ready)
         return worker
@@ -204,8 +209,16 @@ class WorkerPool:
         async with self._more:
             while (job := self._picked(number)) is None:
                 self._idle.add(number)
+                wait = IDLE if number in self._to_load else None
                 try:
-                    await self._more.wait()
+                    await asyncio.wait_for(self._more.wait(), wait)
+                except TimeoutError:
+                    if self._picked(number) is not None:
+                        continue
+                    self._to_load.remove(number)
+                    job = Job("", LOAD, b"", asyncio.get_running_loop().create_future())
+                    self._under_way.add(job)
+                    return job
                 finally:
                     self._idle.discard(number)
             self._waiting.remove(job)

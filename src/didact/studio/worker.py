@@ -21,7 +21,7 @@ from didact.files.json import parse_json
 from didact.inputs import in_one_line
 from didact.numerics.threads import begin_worker
 from didact.stages import listening
-from didact.studio.forks import BEGUN, DONE, FAILED, NO_WAIT, READY, REFUSED, STAGE
+from didact.studio.forks import BEGUN, DONE, FAILED, LOAD, READY, REFUSED, STAGE
 
 Questions = Mapping[str, Callable[[Any], Any]]
 
@@ -29,7 +29,7 @@ GLANCE = 0.1
 """Seconds between two messages of one stage."""
 
 
-def work(connection: Any, parent: int, memory: int, *, loads: float | None) -> None:
+def work(connection: Any, parent: int, memory: int, *, loads: bool) -> None:
     """Answer what comes through a connection: a question's name, then its body.
 
     Messages go back: that it is ready; for each question that it has begun, the stages it is at,
@@ -40,16 +40,18 @@ def work(connection: Any, parent: int, memory: int, *, loads: float | None) -> N
 
     begin_worker(parent)
     with suppress(EOFError, OSError):
-        if loads == NO_WAIT:
+        if loads:
             load_lessons()
         connection.send_bytes(READY)
-        if loads and not connection.poll(loads):
-            load_lessons()
         _limit_memory(memory)
         while True:
             name = connection.recv_bytes().decode()
             body = connection.recv_bytes()
             connection.send_bytes(BEGUN)
+            if name == LOAD:
+                load_lessons()
+                connection.send_bytes(DONE)
+                continue
             answered_through(connection, QUESTIONS, name, body)
 
 
