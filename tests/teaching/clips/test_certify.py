@@ -102,6 +102,12 @@ def test_a_lesson_of_a_robot_is_small_and_certified(robot):
     assert "not a proof" in certified.statement()
     nothing = didact.certify(seen, type(lesson)(seen, (), ()), n_states=100, extend=False)
     assert nothing.certificate.open_share > 0.3
+    # what teaches nothing never holds, however little is asked of it
+    nothing = didact.certify(
+        seen, type(lesson)(seen, (), ()), n_states=20, target=0.999, extend=False
+    )
+    assert nothing.certificate.open_share <= 0.999
+    assert not nothing.certificate.holds
 
 
 def test_counterexamples_become_clips(robot):

@@ -220,6 +220,7 @@ def _judged(
         target=target,
         rounds=number,
         assumptions=assumptions_of(fresh.setting),
+        is_empty=lesson.is_empty,
     )
     found = np.flatnonzero(is_open)
     furthest = found[np.argsort(-away[found], kind="stable")][:MAX_WITNESSES]

@@ -279,6 +279,7 @@ class ClipCertificate:
     rounds: how often clips were added and states sampled again; the level holds over all of them.
     assumptions: what nobody can know of a simulator by stepping it, and the bounds rest on.
     replanned: what planning for the taught weights reaches; None where that was not tried.
+    is_empty: whether the lesson teaches nothing.
     """
 
     n_states: int
@@ -291,13 +292,14 @@ class ClipCertificate:
     rounds: int
     assumptions: tuple[str, ...] = ()
     replanned: Replanned | None = None
+    is_empty: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether the open share is certified to be within the target, and planning for the taught
-        weights keeps the return."""
+        """Whether something is taught, the open share is certified to be within the target, and
+        planning for the taught weights keeps the return."""
         keeps = self.replanned is None or self.replanned.keeps_return
-        return self.open_share <= self.target and keeps
+        return not self.is_empty and self.open_share <= self.target and keeps
 
 
 @dataclass(frozen=True, eq=False)
