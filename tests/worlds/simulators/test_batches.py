@@ -9,8 +9,8 @@ from gymnasium import spaces
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.worlds.simulators.batches import Stepped, batch_features, batch_policy
 
-TWO = SimpleNamespace(action_space=spaces.Discrete(2), view=None)
-BOX = SimpleNamespace(action_space=spaces.Box(-1, 1, (1,)), view=None)
+TWO = SimpleNamespace(action_space=spaces.Discrete(2), view=None, masks=None)
+BOX = SimpleNamespace(action_space=spaces.Box(-1, 1, (1,)), view=None, masks=None)
 SOME = np.array([[0.0, 1.0], [2.0, -3.0]])
 MANY = np.random.default_rng(0).normal(size=(50, 2))
 
@@ -68,11 +68,15 @@ def test_a_policy_sees_what_its_training_or_the_environment_normalises_once(own,
     agent.observation_space = spaces.Box(-9, 9, (2,))
     agent.get_vec_normalize_env = lambda: Doubling(2) if own else None
     view = Doubling(2).normalize_obs if of_simulator else None
-    act = batch_policy(agent, SimpleNamespace(action_space=TWO.action_space, view=view), SOME)
+    act = batch_policy(
+        agent, SimpleNamespace(action_space=TWO.action_space, view=view, masks=None), SOME
+    )
     np.testing.assert_array_equal(act(MANY), (MANY[:, 1] > 1.5).astype(int))
     agent.is_normalised = True
     agent.get_vec_normalize_env = lambda: Doubling(4)  # of single frames, which were stacked later
-    act = batch_policy(agent, SimpleNamespace(action_space=TWO.action_space, view=view), SOME)
+    act = batch_policy(
+        agent, SimpleNamespace(action_space=TWO.action_space, view=view, masks=None), SOME
+    )
     np.testing.assert_array_equal(act(MANY), (MANY[:, 1] > 0).astype(int))
 
 

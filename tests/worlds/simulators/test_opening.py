@@ -148,13 +148,17 @@ class Masking(gymnasium.Env):
         return np.zeros(1, dtype=np.float32), 0.0, False, False, {}
 
 
-def test_an_agent_that_acts_by_masks_is_refused_where_there_are_some():
+def test_an_agent_that_acts_by_masks_is_refused_where_they_cannot_be_shown():
     class Agent:
         def predict(self, observation, deterministic=False, action_masks=None):
             return np.zeros(len(observation), dtype=int), None
 
-    for env in (Masking, Masking(), lambda: gymnasium.wrappers.TimeLimit(Masking(), 9)):
-        with pytest.raises(Unsupported, match=r"Masking masks actions \(action_masks\), and this"):
+    class Pictures(Masking):
+        observation_space = spaces.Box(0, 255, (4, 4, 3), np.uint8)
+
+    for env in (Pictures, Pictures(), lambda: gymnasium.wrappers.TimeLimit(Pictures(), 9)):
+        with pytest.raises(Unsupported, match=r"Pictures masks actions \(action_masks\), and this"):
             seen_by(Agent(), env)
     assert seen_by(Agent(), "CartPole-v1") == "CartPole-v1"
-    assert seen_by(lambda seen: 0, Masking) is Masking
+    assert seen_by(Agent(), Masking) is Masking
+    assert seen_by(lambda seen: 0, Pictures) is Pictures

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
+from gymnasium.wrappers import TimeLimit
 
-from didact.errors import Unsupported
+import didact
+from didact.errors import InvalidModel, Unsupported
 from didact.worlds.simulators.opening import open_simulator
 from didact.worlds.simulators.wrappers import taken_apart
 
@@ -193,3 +196,120 @@ def test_those_of_stable_baselines_show_the_same():
     np.testing.assert_array_equal(raw.view(some), normalised.normalize_obs(some))
     stacked = vec_env.VecFrameStack(make_vec_env("Pendulum-v1", 1), 3)
     assert taken_apart(stacked)[0].observation_space == stacked.observation_space
+
+
+class Corridor(gymnasium.Env):
+    """Five places in a row, paid by how far right; steps beyond the ends are masked."""
+
+    observation_space = spaces.Box(0, 1, (2,))
+    action_space = spaces.Discrete(3)
+
+    def action_masks(self):
+        return np.array([self.at > 0, True, self.at < 4])
+
+    def seen(self):
+        return np.array([self.at / 4, 1.0], dtype=np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = int(self.np_random.integers(5))
+        return self.seen(), {}
+
+    def step(self, action):
+        assert self.action_masks()[action], "a masked action is taken"
+        self.at += action - 1
+        return self.seen(), self.at / 4 - 0.05 * (action != 1), False, False, {}
+
+
+class GoesRight:
+    """Takes the last action that its mask allows."""
+
+    def predict(self, observation, deterministic=False, action_masks=None):
+        assert np.shape(observation)[-1] == 2, "the agent sees no mask in observations"
+        return np.where(action_masks, [0, 1, 2], -1).argmax(axis=-1), None
+
+
+def corridor_terms(obs, action, next_obs, terminated):
+    assert len(obs) == len(next_obs) == 2, "features see no mask in observations"
+    return [next_obs[0], float(action != 1)]
+
+
+@pytest.mark.parametrize(
+    "env",
+    [Corridor, Corridor(), lambda: TimeLimit(Corridor(), 20)],
+    ids=["class", "object", "wrapped"],
+)
+def test_masked_actions_are_no_alternatives(env):
+    seen = didact.observe(
+        env, GoesRight(), features=corridor_terms, weights=(1, -0.05), discount=0.9, n_rollouts=6,
+        length=6, settings={"held": (1, 3)},
+    )  # fmt: skip
+    places, allowed = 4 * seen.observations[:, 0], seen.observations[:, 2:]
+    assert set(places) == {0, 1, 2, 3, 4}
+    assert (allowed == np.transpose([places > 0, places >= 0, places < 4])).all()
+    assert np.take_along_axis(allowed, np.asarray(seen.others), axis=1).all()
+    own = np.asarray(seen.own)[:, None]
+    assert (seen.others == own).any(axis=1).tolist() == (allowed.min(axis=1) == 0).tolist()
+    assert not seen.rows[seen.others == own].any()
+    assert not seen.mistaken.any()
+    lesson = didact.certify(seen, didact.teach(seen), n_states=60, target=0.1)
+    assert lesson.certificate.holds
+    assert lesson.weights[0] > 0 > lesson.weights[1]
+
+
+def test_a_policy_that_takes_a_masked_action_is_refused():
+    given = {"features": corridor_terms, "discount": 0.9, "n_rollouts": 3, "length": 5}
+    with pytest.raises(InvalidModel, match=r"allows; it takes 2, and allowed are \[0, 1\]"):
+        didact.observe(Corridor, lambda obs: 2, **given)
+    seen = didact.observe(Corridor, lambda obs: 1, weights=(1, -0.05), **given)
+    assert seen.mistaken.any()
+
+
+def test_a_mask_that_allows_nothing_is_refused():
+    class Stuck(Corridor):
+        def action_masks(self):
+            return np.zeros(3, dtype=bool)
+
+    with pytest.raises(Unsupported, match=r"action_masks\(\) must be 3 booleans"):
+        open_simulator(Stuck)
+
+
+def test_an_episode_may_end_without_an_allowed_action():
+    class Game(Corridor):
+        def action_masks(self):
+            return super().action_masks() & (self.at < 4)
+
+        def step(self, action):
+            shown, reward, *_ = super().step(action)
+            return shown, reward, self.at == 4, False, {}
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.at %= 4
+            return self.seen(), {}
+
+    given = {"features": corridor_terms, "weights": (1, -0.05), "discount": 0.9, "n_rollouts": 6}
+    seen = didact.observe(Game, GoesRight(), **given)
+    assert seen.observations[:, 0].max() < 1
+
+
+def test_a_trained_agent_acts_by_its_masks(tmp_path):
+    contrib = pytest.importorskip("sb3_contrib")
+    model = contrib.MaskablePPO(
+        "MlpPolicy", TimeLimit(Corridor(), 20), n_steps=128, batch_size=64, gamma=0.9,
+        learning_rate=3e-3, seed=0,
+    ).learn(3000)  # fmt: skip
+    model.save(tmp_path / "agent.zip")
+    agent = didact.load_agent(tmp_path / "agent.zip", Corridor)
+    given = {"features": corridor_terms, "weights": (1, -0.05), "discount": 0.9, "n_rollouts": 6}
+    seen = [didact.observe(Corridor, each, length=6, **given) for each in (model, agent)]
+    assert (seen[0].own == seen[1].own).all()
+    places = np.round(4 * seen[0].observations[:, 0]).astype(int)
+    corridor = Corridor()
+    for place, own in zip(places, seen[0].own, strict=True):
+        corridor.at = place
+        masks = corridor.action_masks()
+        assert model.predict(corridor.seen(), deterministic=True, action_masks=masks)[0] == own
+    allowed = seen[0].observations[:, 2:]
+    assert np.take_along_axis(allowed, np.asarray(seen[0].others), axis=1).all()
+    assert didact.teach(seen[0]).weights[0] > 0

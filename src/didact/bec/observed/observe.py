@@ -234,6 +234,7 @@ def observe(
         weights = ready.weights if weights is None else weights
     asked = _asked(env, policy, (features, weights, names), float(discount))
     others = _alternatives(simulator.action_space, chosen, seed)
+    others = replace(others, masks=simulator.masks)
     observer = _Observer(simulator, asked, chosen, others, (n_rollouts, length), episodes)
 
     with within(chosen.seconds):
@@ -515,7 +516,8 @@ class _Observer(NamedTuple):
         act = batch_policy(self.asked.policy, self.simulator, before)
         chosen = act(before)
         stepped = batch.step(chosen)
-        phi = batch_features(self.asked.features, self.asked.names, (before, chosen, stepped))
+        tried = (before, chosen, stepped)
+        phi = batch_features(self.asked.features, self.asked.names, tried, self.simulator.masks)
         batch.keep(np.zeros(len(seeds), dtype=np.bool_))
         return act, phi
 

@@ -152,6 +152,7 @@ class Absent:
     is_random = False
     time_limit: int | None = None
     view: Any = None
+    masks: Any = None
     chance_assumption = ""
 
     def __init__(self, name: str, restoring: str):
@@ -257,9 +258,11 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
     before = batch.observations
     chosen_actions = act(before)
     stepped = batch.step(chosen_actions)
-    phi = batch_features(chosen, old.feature_names, (before, chosen_actions, stepped))
+    tried = (before, chosen_actions, stepped)
+    phi = batch_features(chosen, old.feature_names, tried, simulator.masks)
     batch.keep(np.zeros(2, dtype=np.bool_))
-    setting = replace(old, simulator=simulator, policy=act, features=phi)
+    others = replace(old.alternatives, masks=simulator.masks)
+    setting = replace(old, simulator=simulator, policy=act, features=phi, alternatives=others)
     return replace(seen, setting=setting)
 
 

@@ -35,7 +35,7 @@ from didact.files.reading import shown_path
 from didact.inputs import as_text, whole_number
 from didact.numerics.geometry import singular_directions
 from didact.random import stream
-from didact.worlds.simulators.batches import Features, Policy, Simulator, as_weights
+from didact.worlds.simulators.batches import Features, Masks, Policy, Simulator, as_weights
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int, float], Any]
@@ -353,6 +353,7 @@ class Alternatives:
     value of each of them alone.
     held: for how many steps they are taken before the policy goes on; each number of steps is an
     alternative of its own.
+    masks: at the end of observations; the policy's own action stands for masked ones.
     """
 
     n_actions: int = 0
@@ -363,6 +364,7 @@ class Alternatives:
     n_random: int = 0
     seed: int = 0
     held: tuple[int, ...] = (1,)
+    masks: Masks | None = None
 
     def steps_held(self, n_others: int) -> tuple[int, ...]:
         """For how many steps the policy's action and each of the alternatives are taken."""
@@ -384,7 +386,10 @@ class Alternatives:
 
     def beside(self, own: Any, observations: Any) -> Any:
         """The alternatives (n, B, ...) in each state, in the order of `held`."""
-        return np.concatenate([self._tried(own, observations)] * len(self.held), axis=1)
+        tried = self._tried(own, observations)
+        if self.masks is not None:
+            tried = self.masks.beside(own, tried, observations)
+        return np.concatenate([tried] * len(self.held), axis=1)
 
     def _tried(self, own: Any, observations: Any) -> Any:
         if self.n_actions:

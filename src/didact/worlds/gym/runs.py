@@ -225,10 +225,10 @@ class Normalised:
                 "it, and give VecFrameStack(VecNormalize.load(...), n) as env"
             )
 
-    def predict(self, observation: Any, deterministic: bool = False) -> Any:
-        """What the agent does where this is observed."""
+    def predict(self, observation: Any, deterministic: bool = False, **masks: Any) -> Any:
+        """What the agent does where this is observed; masks: `action_masks`, if it acts by them."""
         return self._agent.predict(
-            self._normalisation.normalize_obs(observation), deterministic=deterministic
+            self._normalisation.normalize_obs(observation), deterministic=deterministic, **masks
         )
 
 

@@ -43,6 +43,7 @@ class ArraySimulator:
 
     restoring = "as the arrays that they are"
     view: Any = None
+    masks: Any = None
 
     def __init__(self, env: Any, name: str):
         self.env = env

@@ -63,13 +63,46 @@ class SimulatorBatch(Protocol):
         """Whether these copies stand in the very state of those; False where nobody can tell."""
 
 
+class Masks(NamedTuple):
+    """Masks of `n` actions from `first` on, which stand at the end of observations of this shape.
+
+    A masked action counts as the first allowed one, as the environment may refuse it.
+    """
+
+    n: int
+    first: int
+    shape: tuple[int, ...]
+
+    def seen(self, observations: Any) -> Any:
+        """One or many observations without their masks."""
+        given = np.asarray(observations)
+        return given[..., : -self.n].reshape(*given.shape[:-1], *self.shape)
+
+    def allowed(self, observations: Any) -> Mask:
+        """Which actions are allowed, (..., n)."""
+        return np.asarray(observations)[..., -self.n :] > 0
+
+    def taken(self, observations: Any, actions: Any) -> Any:
+        """The actions that the environment takes in many states."""
+        allowed, given = self.allowed(observations), np.asarray(actions)
+        may = allowed[np.arange(len(given)), given - self.first]
+        return np.where(may, given, self.first + allowed.argmax(axis=1))
+
+    def beside(self, own: Any, others: Any, observations: Any) -> Any:
+        """The others (n, B), with the own action instead of masked ones, so that these say
+        nothing."""
+        may = np.take_along_axis(self.allowed(observations), others - self.first, axis=1)
+        return np.where(may, others, own[:, None])
+
+
 class Simulator(Protocol):
     """An environment that can be started and resumed in batches.
 
     restoring: in words, how a state is restored. n_steps: steps that it has made so far. is_random:
     whether steps depend on chance. time_limit: steps after which the environment's own limit, which
     ends nothing here, would cut an episode off; None without. view: what policies see of
-    observations; None where they see them as they are.
+    observations; None where they see them as they are. masks: of the actions, at the end of
+    observations; None without.
     """
 
     name: str
@@ -79,6 +112,7 @@ class Simulator(Protocol):
     is_random: bool
     time_limit: int | None
     view: Callable[[Any], Any] | None
+    masks: Masks | None
 
     @property
     def chance_assumption(self) -> str:
@@ -124,6 +158,8 @@ def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
     view = own_view(policy) or simulator.view
     if view is not None and not getattr(policy, "is_normalised", False):
         answer = partial(_viewed, answer, view)
+    if simulator.masks is not None:
+        answer = partial(_by_masks, answer, simulator.masks, takes_masks(policy))
     if not callable(answer):
         raise InvalidParameter(
             f"policy must be a function of observations or have predict; it is {shown(policy)}"
@@ -172,8 +208,38 @@ class Normaliser:
         return self
 
 
-def _viewed(answer: Callable[[Any], Any], view: Callable[[Any], Any], observations: Any) -> Any:
-    return answer(view(observations))
+def _viewed(
+    answer: Callable[..., Any], view: Callable[[Any], Any], observations: Any, **masks: Any
+) -> Any:
+    return answer(view(observations), **masks)
+
+
+def takes_masks(policy: Any) -> bool:
+    """Whether a policy acts by masks of actions, as MaskablePPO does."""
+    asked = getattr(getattr(policy, "_agent", policy), "predict", policy)
+    try:
+        return "action_masks" in inspect.signature(asked).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _by_masks(answer: Callable[..., Any], masks: Masks, given: bool, observations: Any) -> Any:
+    """The policy's answers; given: whether it gets the masks. Refused where one is masked."""
+    allowed = masks.allowed(observations)
+    chosen = answer(masks.seen(observations), **({"action_masks": allowed} if given else {}))
+    rows, places = allowed.reshape(-1, masks.n), np.asarray(chosen).reshape(-1) - masks.first
+    if len(places) != len(rows) or places.dtype.kind not in "iu":
+        return chosen  # `_actions` says what it should have been
+    masked = ~np.take_along_axis(rows, np.clip(places, 0, masks.n - 1)[:, None], axis=1)[:, 0]
+    if masked.any():
+        at = int(masked.argmax())
+        raise InvalidModel(
+            "the policy must take actions that action_masks() allows; it takes "
+            f"{places[at] + masks.first}, and allowed are "
+            f"{(np.flatnonzero(rows[at]) + masks.first).tolist()}: let it take action_masks as "
+            "a parameter, and act by it"
+        )
+    return chosen
 
 
 def _predictor(agent: Any) -> Callable[[Any], Any]:
@@ -186,8 +252,8 @@ def _predictor(agent: Any) -> Callable[[Any], Any]:
     return partial(_predicted, agent, greedy)
 
 
-def _predicted(agent: Any, greedy: dict[str, bool], observations: Any) -> Any:
-    given = agent.predict(observations, **greedy)
+def _predicted(agent: Any, greedy: dict[str, bool], observations: Any, **masks: Any) -> Any:
+    given = agent.predict(observations, **greedy, **masks)
     if isinstance(given, tuple):
         if len(given) > 1 and given[1] is not None:
             raise Unsupported("the policy remembers earlier states; only those without memory "
@@ -229,12 +295,15 @@ PARTS = {
 """What features may name of a step, in the order in which four of them are given without names."""
 
 
-def batch_features(features: Any, names: Any, some: tuple[Any, Any, Stepped]) -> Features:
+def batch_features(
+    features: Any, names: Any, some: tuple[Any, Any, Stepped], masks: Masks | None = None
+) -> Features:
     """The features of many steps at once; `some` steps are tried.
 
     features: a function that names what it takes of a step: observation (obs), action,
     next_observation (next_obs), terminated, info; or one of four arguments, the first four in this
     order. Of one step or of many; one that takes `info` is asked for one step.
+    masks: at the end of observations, of which features see nothing.
     """
     if not callable(features):
         raise InvalidParameter(
@@ -244,14 +313,22 @@ def batch_features(features: Any, names: Any, some: tuple[Any, Any, Stepped]) ->
     taken, by_keyword = _parts_taken(features)
     if by_keyword:
         features = partial(_by_keyword, features, by_keyword)
-    tried = _parts(taken, some)
+    tried = _parts(taken, _without_masks(masks, *some))
     together = "info" not in taken and _takes_many(features, tried)
     chosen = features if together else _rows(_each(features))
     _require_either(features, chosen, tried)
     k = _numbers(chosen, tried, None).shape[1]
     if names is not None and len(names) != k:
         raise InvalidParameter(f"feature_names must be {k}, one for each; there are {len(names)}")
-    return partial(_numbers_of, chosen, k, taken)
+    return partial(_numbers_of, chosen, k, taken, masks)
+
+
+def _without_masks(masks: Masks | None, before: Any, actions: Any, stepped: Stepped) -> Any:
+    """A step without masks, and with the actions that were taken."""
+    if masks is None:
+        return before, actions, stepped
+    after = stepped._replace(observations=masks.seen(stepped.observations))
+    return masks.seen(before), masks.taken(before, actions), after
 
 
 def _parts_taken(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -313,8 +390,10 @@ def _reshaped(function: Callable[..., Any], *many: Any) -> Any:
     return np.asarray(function(*many)).reshape(len(many[0]), -1)
 
 
-def _numbers_of(function: Any, k: int, taken: tuple[str, ...], *step: Any) -> Floats:
-    return _numbers(function, _parts(taken, step), k)
+def _numbers_of(
+    function: Any, k: int, taken: tuple[str, ...], masks: Masks | None, *step: Any
+) -> Floats:
+    return _numbers(function, _parts(taken, _without_masks(masks, *step)), k)
 
 
 def _numbers(function: Any, steps: Any, k: int | None) -> Floats:

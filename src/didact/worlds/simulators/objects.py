@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import entries, own_code, whole_number
 from didact.random import stream
-from didact.worlds.simulators.batches import DrawsChance, Mask, Stepped
+from didact.worlds.simulators.batches import DrawsChance, Mask, Masks, Stepped
 from didact.worlds.simulators.generators import (
     Source,
     marks_of,
@@ -53,6 +53,8 @@ class ObjectSimulator:
         self.name = name
         first = make()
         self.action_space = first.action_space
+        shown_masks = getattr(first, "masks", None)
+        self.masks = shown_masks if isinstance(shown_masks, Masks) else None
         limit = getattr(getattr(first, "spec", None), "max_episode_steps", None)
         self.time_limit = None if limit is None else int(limit)
         self.restoring = f"{way.words}, {origin}" if origin else way.words

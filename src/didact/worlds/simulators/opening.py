@@ -17,7 +17,7 @@ from didact.worlds.simulators.arrays import (
     is_array_simulator,
     vector_entry,
 )
-from didact.worlds.simulators.batches import Simulator
+from didact.worlds.simulators.batches import Simulator, takes_masks
 from didact.worlds.simulators.classics import LQR, MountainCar, Pendulum
 from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources, unchanged
 from didact.worlds.simulators.objects import Chance, ObjectSimulator
@@ -112,22 +112,20 @@ def seen_by(policy: Any, env: Any) -> Any:
 
 
 def _refuse_masks(policy: Any, env: Any) -> None:
-    """Refuse an agent that takes masks (MaskablePPO) where the environment gives some: without its
-    mask it acts otherwise, and actions that nobody may take would count as alternatives."""
-    predict = getattr(getattr(policy, "_agent", policy), "predict", None)
-    if predict is None or "action_masks" not in inspect.signature(predict).parameters:
+    """Refuse an agent that takes masks (MaskablePPO) where the environment gives some that cannot
+    be shown: without its mask it acts otherwise."""
+    if not takes_masks(policy):
         return
     made = env
     if isinstance(env, str):
         made = make_environment(env, {})
     elif not _is_object(env) and callable(env):
         made = _fresh(env)
-    if any(hasattr(one, "action_masks") for one in (made, *wrappers_of(made), made.unwrapped)):
+    if _masking_of(made) is not None and not hasattr(_with_masks(made), "masks"):
         raise Unsupported(
             f"{name_of(made.unwrapped)} masks actions (action_masks), and this agent acts by its "
-            "masks, which are not taken into account. Give an environment that shows the mask in "
-            "its observations and takes an allowed action instead of a masked one, and as policy a "
-            "function of these observations"
+            "masks, which are taken into account where observations are one row of numbers and "
+            "actions are Discrete. Give an environment of this kind"
         )
 
 
@@ -163,7 +161,7 @@ def _is_object(env: Any) -> bool:
 def _of_object(env: Any, restore: str) -> ObjectSimulator:
     """A simulator of copies of an environment as it was given, which is reset and stepped to see
     whether they do what it does; where they do not, of those that its spec makes, if these do."""
-    plain = _without_limit(env)
+    plain = _with_masks(_without_limit(env))
     spec = getattr(plain, "spec", None)
     name = name_of(getattr(plain, "unwrapped", plain))
     is_made = spec is not None and getattr(spec, "entry_point", None) is not None
@@ -206,7 +204,7 @@ def _maker(env: Any) -> Callable[[], Any]:
 
 def _fresh(make: Callable[..., Any], *given: Any) -> Any:
     with own_code("making the environment"):
-        return _with_terms(_without_idle(make(*given)))
+        return _with_masks(_with_terms(_without_idle(make(*given))))
 
 
 def _made_from(spec: Any) -> Any:
@@ -233,6 +231,22 @@ def _without_idle(env: Any) -> Any:
     for wrapper in wrappers_of(env):
         wrapper.env = _without_limit(wrapper.env)
     return env
+
+
+def _masking_of(env: Any) -> Any:
+    """What has `action_masks`, the environment or a wrapper; None without."""
+    layers = (*wrappers_of(env), getattr(env, "unwrapped", env))
+    return next((one for one in layers if callable(getattr(one, "action_masks", None))), None)
+
+
+def _with_masks(env: Any) -> Any:
+    """The environment, with its masks of actions in observations where they fit there."""
+    masking = _masking_of(env)
+    if masking is None:
+        return env
+    from didact.worlds.simulators.wrappers import masked
+
+    return masked(env, masking)
 
 
 def _with_terms(env: Any) -> Any:

@@ -17,9 +17,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from didact.errors import Unsupported
+from didact.errors import InvalidModel, Unsupported
+from didact.inputs import shown
 from didact.worlds.simulators.arrays import VectorEntry, vector_entry
-from didact.worlds.simulators.batches import normaliser
+from didact.worlds.simulators.batches import Masks, normaliser
 
 View = Callable[[Any], Any]
 """What a policy sees of observations, one or many."""
@@ -129,6 +130,61 @@ class Frames(gymnasium.Wrapper):
         shown, *rest = self.env.step(action)
         self._frames = [*self._frames[1:], shown]
         return np.concatenate(self._frames, axis=self._axis), *rest
+
+
+class Masked(gymnasium.Wrapper):
+    """An environment that shows its mask of actions at the end of observations, and takes the
+    first allowed action where it is given a masked one."""
+
+    def __init__(self, env: Any, masking: Any):
+        super().__init__(env)
+        self._masking, self._has_ended = masking, False
+        seen, taken = env.observation_space, env.action_space
+        self.masks = Masks(int(taken.n), int(taken.start), seen.shape)
+        low = np.zeros(1) if seen.shape == () else seen.low
+        high = np.full(1, seen.n) if seen.shape == () else seen.high
+        low = np.append(low, np.zeros(taken.n)).astype(seen.dtype)
+        high = np.append(high, np.ones(taken.n)).astype(seen.dtype)
+        self.observation_space = spaces.Box(low, high, dtype=seen.dtype)
+
+    def _shown(self, observation: Any) -> Any:
+        given = np.asarray(observation)
+        return np.append(given, self._allowed()).astype(given.dtype)
+
+    def _allowed(self) -> Any:
+        mask = np.asarray(self._masking.action_masks(), dtype=np.bool_).reshape(-1)
+        # where an episode has ended no action may be left
+        if len(mask) != self.masks.n or not (mask.any() or self._has_ended):
+            raise InvalidModel(
+                f"action_masks() must be {self.masks.n} booleans, one for each action, at least "
+                f"one of them True; it is {shown(mask.tolist())}"
+            )
+        return mask
+
+    def reset(self, **options: Any) -> Any:
+        """A fresh episode."""
+        observation, info = self.env.reset(**options)
+        self._has_ended = False
+        return self._shown(observation), info
+
+    def step(self, action: Any) -> Any:
+        """A step by an allowed action."""
+        mask = self._allowed()
+        if not mask[int(action) - self.masks.first]:
+            action = self.masks.first + int(mask.argmax())
+        observation, *rest = self.env.step(action)
+        self._has_ended = bool(rest[1])
+        return self._shown(observation), *rest
+
+
+def masked(env: Any, masking: Any) -> Any:
+    """The environment with its masks in observations, where these are one row of numbers."""
+    if isinstance(env, Masked) or not isinstance(env, gymnasium.Env):
+        return env
+    is_row = isinstance(env.observation_space, spaces.Box | spaces.Discrete)
+    if not is_row or len(env.observation_space.shape or ()) > 1:
+        return env
+    return Masked(env, masking) if isinstance(env.action_space, spaces.Discrete) else env
 
 
 class WalkerTerms(gymnasium.Wrapper):
