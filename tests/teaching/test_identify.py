@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -11,11 +12,12 @@ import numpy as np
 import pytest
 
 import didact
+from didact.bec.classes import EquivalenceClass
 from didact.errors import DidactError
-from didact.mdp import MDP, Task
+from didact.mdp import MDP, Family, Task
 from didact.report.words.beliefs import open_lines
 from didact.teaching import identify
-from didact.teaching.identify import invisible_words
+from didact.teaching.identify import _proposed, invisible_words
 from tests.effort import number
 
 
@@ -163,8 +165,8 @@ STOCK: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def spread(task: Task, direction: Sequence[int]) -> float:
-    """How much actions differ in return under one direction of the weights, for a drawn policy."""
+def differences(task: Task, direction: Sequence[int]) -> np.ndarray:
+    """Of actions' returns in reachable states (n, A) under a direction, for a drawn policy."""
     mdp, rng = task.mdp, np.random.default_rng(0)
     n, m = mdp.n_states, mdp.n_actions
     moves = np.zeros((n * m, n))
@@ -184,7 +186,44 @@ def spread(task: Task, direction: Sequence[int]) -> float:
     returns = paid + discount * (moves @ values).reshape(n, m)
     live = didact.reachable_states(mdp) & ~ends
     size = 1 + np.abs(values).max()
-    return float((np.ptp(returns[live], axis=1) / size).max(initial=0.0))
+    return (returns[live] - returns[live][:, :1]) / size
+
+
+def spread(task: Task, direction: Sequence[int]) -> float:
+    """How much actions differ in return under one direction of the weights, for a drawn policy."""
+    return float(np.ptp(differences(task, direction), axis=1).max(initial=0.0))
+
+
+def n_seen(task: Task, directions: Sequence[Sequence[int]]) -> int:
+    """How many of some directions differ in return, and combinations of them."""
+    scaled = [np.divide(u, np.abs(np.array(u, dtype=float)).max()) for u in directions]
+    seen = np.array([differences(task, u).ravel() for u in scaled])
+    return int(np.linalg.matrix_rank(seen, tol=1e-7))
+
+
+def confirm_all_proposals(task: Task, bec: EquivalenceClass) -> int:
+    """Each change that `identify` would propose reveals what it says; how many reveal something.
+
+    Both by floats of another policy, and by a lesson of the task and the change from all starts.
+    """
+    proposed = {}
+    for change in _proposed(task):
+        with suppress(DidactError):  # a wall in the only start
+            proposed[change.name] = change.task
+    found = identify(task, proposed, bec=bec)
+    n = len(found.invisible)
+    assert found.tried or not n
+    for change in found.tried:
+        assert n_seen(proposed[change.name], found.invisible) == change.n_revealed, change
+        if change.n_revealed:
+            family = Family([task, proposed[change.name]], name="one change")
+            both = didact.equivalence_class(family, arithmetic="exact")
+            lesson = didact.teach(family, teacher="scot", bec=both, horizon=1, starts="all")
+            assert lesson.is_complete
+            told = didact.demonstration_class(both, lesson.demonstrations)
+            hidden = solved([[Fraction(x) for x in row] for row in told.rows.exact])
+            assert len(hidden) >= task.mdp.n_features - n + change.n_revealed
+    return sum(change.n_revealed > 0 for change in found.tried)
 
 
 @pytest.mark.parametrize(
@@ -210,6 +249,8 @@ def test_stock_environments(name: str, settings: dict[str, Any]) -> None:
         for direction in found.invisible:
             assert max(spread(change.task, direction) for change in found.changes) > 1e-6
     assert found.confirmed == (found.changes is not None or not found.invisible)
+    if found.invisible:
+        assert (confirm_all_proposals(task, bec) > 0) == (found.changes is not None)
     assert len(found.lines()) <= 25
 
 
