@@ -247,6 +247,14 @@ def test_whatever_is_damaged_in_the_cache_is_removed_and_compiled_again(tmp_path
             assert sorted(tmp_path.glob("cache/*/*")) == files
 
 
+def test_while_a_kernel_is_compiled_others_are_told(tmp_path: Path) -> None:
+    """It is, from the search for its file until its first call returns; not when it is cached."""
+    run = "from didact.numerics.compiled import is_compiling\nhalved._dispatcher(cached=True)\n"
+    run += "found = [is_compiling()]\nhalved.compiled(3.0)\nprint(*found, is_compiling())"
+    assert in_new_process(tmp_path, run)[-1] == "True False"
+    assert in_new_process(tmp_path, run) == ["False False"]
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -40,6 +40,8 @@ WORTH_COMPILING = 200_000
 _steps_run_plain = 0
 _one_at_a_time = threading.RLock()
 """Two threads that asked for one kernel at once would compile it twice."""
+_compiling: set[str] = set()
+"""Kernels that the disk cache had no file of, until their first call has returned."""
 
 
 class Kernel:
@@ -70,13 +72,15 @@ class Kernel:
             return self.plain(*arguments)
         dispatcher = self._dispatcher(cached=True)
         try:
-            return dispatcher(*arguments)
+            result = dispatcher(*arguments)
         except Exception:  # of a damaged file, or a full disk: nothing of the kernel has run yet
             for path in _cache_files(dispatcher):
                 with suppress(OSError):
                     os.unlink(path)
             self._dispatchers[True] = dispatcher = self._dispatcher(cached=False)
-            return dispatcher(*arguments)
+            result = dispatcher(*arguments)
+        _compiling.discard(self.__name__)
+        return result
 
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses."""
@@ -110,6 +114,7 @@ class Kernel:
         except (OSError, RuntimeError):  # no folder can be written to
             return self._dispatcher(cached=False)
         if not _cache_files(made):
+            _compiling.add(self.__name__)
             log.info("compiling %s, once on this machine", self.__name__)
         return made
 
@@ -118,6 +123,11 @@ def kernel(function: Callable[..., Any]) -> Kernel:
     """Mark a plain function as a kernel."""
     assert isinstance(function, FunctionType)
     return Kernel(function)
+
+
+def is_compiling() -> bool:
+    """Whether a kernel is compiled now, in any thread; it may take half a minute."""
+    return bool(_compiling)
 
 
 @cache

@@ -360,6 +360,15 @@ def test_an_error_ends_all(threads):
         run_all([[fails(), iter([1])], []], 3, threads=threads, progress=None)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_who_listens_hears_that_kernels_are_compiled(monkeypatch, threads):
+    told = []
+    monkeypatch.setattr("didact.learners.chains.birl.is_compiling", lambda: True)
+    with listening(told.append):
+        run_all([[iter([2, 3]), iter([1])]], 6, threads=threads, progress=None)
+    assert set(told) == {"compiling, once on this machine"}
+
+
 def test_who_listens_hears_of_steps_and_of_mixing():
     told, rounds = [], iter(["", "R-hat 1.01"])
     with listening(told.append):

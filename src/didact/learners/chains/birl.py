@@ -33,14 +33,16 @@ from didact.learners.chains.options import ChainOptions, Sampling
 from didact.learners.chains.rounds import RoundChain, Run, SamplerRun
 from didact.learners.chains.scores import Scorer
 from didact.learners.evidence import Evidence, as_confidence, certify
+from didact.numerics.compiled import is_compiling
 from didact.numerics.exact import Floats
 from didact.registry import passing_on
-from didact.stages import counting
+from didact.stages import counting, stage
 
 Progress = Callable[[int, int], object]
 GLANCE = 0.05
 """Seconds between two reports of progress."""
 STEPS = "learning: {:,} of {:,} steps"
+COMPILING = "compiling, once on this machine"
 
 
 STUCK = 10.0
@@ -259,9 +261,13 @@ def run_all(
     speak = getattr(progress, "say", None)
 
     def tell(taken: int) -> None:
-        for listener in (progress, count):
-            if listener is not None:
-                listener(min(done + taken, n_steps), n_steps)
+        taken = min(done + taken, n_steps)
+        if progress is not None:
+            progress(taken, n_steps)
+        if count is not None and is_compiling():
+            stage(COMPILING)
+        elif count is not None:
+            count(taken, n_steps)
 
     for runs in phases:
         words = "" if say is None else say()
