@@ -24,6 +24,7 @@ from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers, state_words
 from didact.planning import Evaluation, Plan
+from didact.report.page.findings import finding_parts
 from didact.report.page.lesson import lesson_fragment, task_fragment
 from didact.report.page.scene import amount
 from didact.report.page.templates import render
@@ -55,7 +56,6 @@ from didact.teaching import (
     Transfer,
     Verdict,
 )
-from didact.teaching.identify import change_lines
 from didact.teaching.rank import DifficultyRanking
 
 MAX_ROWS = 20
@@ -279,36 +279,21 @@ def ranking_fragment(rows: DifficultyRanking) -> str:
     return result_fragment(said.verdict, lines, table, tuple(table[0]) if table else ())
 
 
-@fragment.register
-def attack_fragment(found: Attack) -> str:
-    """The fewest demonstrations that mislead a learner, and how many state each constraint."""
-    verdict, *more = found.lines()
-    rows = [{"constraint": words, "demonstrations": n} for words, n in found.stated]
-    return result_fragment(verdict, more, rows, ("constraint", "demonstrations"))
-
-
-@fragment.register
-def identification_fragment(found: Identification) -> str:
-    """What is invisible, and what each weight can be."""
-    rows = [
-        {"feature": found.mdp.feature_name(i), "from": low.value, "to": high.value}
-        for i, (low, high) in enumerate(found.bounds)
-    ]
-    lines = [*found.told, *change_lines(found)]
-    named = [{**row, **{end: _bound(row[end]) for end in ("from", "to")}} for row in rows]
-    return result_fragment(found.lines()[0], lines, named, ("feature", "from", "to"))
-
-
-def _bound(value: Any) -> str:
-    return "any" if value is None else amount(float(value))
-
-
-@fragment.register
-def informativeness_fragment(found: Informativeness) -> str:
-    """Whether a demonstrator taught, and what each demonstration adds."""
-    verdict, *more = found.lines()
-    rows = [{"demonstration": i, "adds": float(a)} for i, a in enumerate(found.adds)]
-    return result_fragment(verdict, more[:3] if rows else more, rows, ("demonstration", "adds"))
+@fragment.register(Attack)
+@fragment.register(Identification)
+@fragment.register(Informativeness)
+def finding_fragment(found: Any) -> str:
+    """The sentences of a finding and its first table; the page has the others and draws them."""
+    parts = finding_parts(found)
+    table = parts.tables[0]
+    return render(
+        "result.html.jinja",
+        title=parts.lines[0],
+        lines=parts.lines[1:],
+        heads=[head for head in table.heads if head != "drawn"],
+        rows=[cells for cells, _ in table.rows[:MAX_ROWS]],
+        n_more=max(len(table.rows) - MAX_ROWS, 0),
+    )
 
 
 @fragment.register

@@ -9,9 +9,7 @@ import didact
 from didact.report.page.findings import (
     LEFT,
     RIGHT,
-    attack_page,
-    identification_page,
-    informativeness_page,
+    finding_page,
     spans,
 )
 from tests.report.drawn import HOSTILE
@@ -25,7 +23,7 @@ def task():
 def test_an_attack_is_told_and_drawn(task, tmp_path):
     lesson = didact.teach_robust(task, lies=1, horizon=1)
     found = didact.attack(task, lesson)
-    page = attack_page(found)
+    page = finding_page(found)
     assert page.count(">dropped<") == len(found.demonstrations) == 3
     assert re.search(r'class="astray" d="M[^"]+"', page)
     assert [int(n) for _, n in found.stated] == sorted(n for _, n in found.stated)
@@ -34,28 +32,28 @@ def test_an_attack_is_told_and_drawn(task, tmp_path):
     assert f"rop 3 demonstrations (no. {named})" in page
     found.report(tmp_path / "attack.html")
     assert (tmp_path / "attack.html").read_text(encoding="utf-8") == page
-    assert HOSTILE not in attack_page(replace(found, task_name=HOSTILE))
+    assert HOSTILE not in finding_page(replace(found, task_name=HOSTILE))
 
 
 def test_an_attack_on_a_family_has_no_picture(task):
     family = didact.Family([task, task])
     lesson = didact.teach(task, horizon=1)
     shown = [didact.Demonstration(d.pairs, member=1) for d in lesson.demonstrations]
-    page = attack_page(didact.attack(family, shown))
+    page = finding_page(didact.attack(family, shown))
     assert "<use" not in page
     assert ">dropped<" in page
 
 
 def test_an_identification_names_directions_bounds_and_changes(task):
     found = didact.identify(task, ["discount=1/2", "end=5:3", "end=6:2"])
-    page = identification_page(found)
+    page = finding_page(found)
     assert "Adding the same amount to every weight changes nothing." in page
     assert len(re.findall("<rect", page)) == task.mdp.n_features
     assert ">end=6<" in page
     assert ">end=5<" in page
     assert ">discount=1/2<" not in page  # it reveals nothing
     hidden = replace(found, task=didact.Task(task.mdp, task.true_weights, name=HOSTILE))
-    assert HOSTILE not in identification_page(hidden)
+    assert HOSTILE not in finding_page(hidden)
     for x, width in re.findall(r'<rect x="([\d.]+)" y="5" width="([\d.]+)"', page):
         assert LEFT <= float(x) <= float(x) + float(width) <= RIGHT + 1.5
 
@@ -63,7 +61,7 @@ def test_an_identification_names_directions_bounds_and_changes(task):
 def test_a_demonstrator_is_judged_with_a_curve(task):
     shown = didact.demonstrate(task, "doing", n=3, horizon=3)
     found = didact.informativeness(task, shown, rewards=task.weights)
-    page = informativeness_page(found)
+    page = finding_page(found)
     assert found.lines()[0].replace("'", "&#x27;") in page
     assert page.count("<rect") == 3
     assert task.name in page
@@ -73,7 +71,7 @@ def test_a_demonstrator_is_judged_with_a_curve(task):
     peak = max(range(len(heights)), key=lambda i: -heights[i])
     assert found.trust.low < found.trusts[1 + peak] < found.trust.high
     one = didact.informativeness(task.mdp, shown[:1], rewards=task.weights)
-    assert "<h1>MDP</h1>" in informativeness_page(one)
+    assert "<h1>MDP</h1>" in finding_page(one)
 
 
 def test_bars_lie_on_one_line_with_zero():

@@ -1,4 +1,4 @@
-"""Pages of findings: an attack on demonstrations, who demonstrated, what stays invisible.
+"""Findings on pages and in notebooks: attacks, who demonstrated, what stays invisible.
 
 Each says its verdict, sentences, and tables whose rows have a bar or an interval beside them; an
 attack is drawn on its world, the trust of a teacher as the density of its posterior.
@@ -6,8 +6,10 @@ attack is drawn on its world, the trust of a teacher as the density of its poste
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,17 +41,16 @@ class Span(NamedTuple):
     is_marked: bool
 
 
+End = float | Fraction | None
 Rows = list[tuple[list[str], Span | None]]
 
 
-@dataclass(frozen=True)
-class FindingTable:
+class FindingTable(NamedTuple):
     """A table: heads, and rows of cells, each with a bar or none."""
 
     title: str
     heads: Sequence[str]
     rows: Rows
-    n_more: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,29 +64,46 @@ class DensityCurve:
     ticks: Sequence[tuple[float, str]]
 
 
-def _table(title: str, heads: Sequence[str], rows: Iterable[tuple[list[str], Span | None]]) -> Any:
-    listed = list(rows)
-    return FindingTable(title, heads, listed[:MAX_ROWS], max(0, len(listed) - MAX_ROWS))
+@dataclass(frozen=True)
+class FindingParts:
+    """What a page and a notebook say of a finding.
+
+    lines: sentences, the first of them the verdict.
+    tables: a notebook shows the first.
+    drawn: a curve, or the parts of a picture, as the template names them.
+    """
+
+    mark: str
+    world: str
+    lines: Sequence[str]
+    tables: Sequence[FindingTable]
+    drawn: Mapping[str, Any]
 
 
-def _page(mark: str, world: str, lines: Sequence[str], **facts: Any) -> str:
-    """The page of sentences, of which the first is the verdict."""
-    verdict = lines[0].removeprefix(f"{shown_name(world)}: ")  # the heading names the world
+@singledispatch
+def finding_parts(found: Any) -> FindingParts:
+    """The sentences, tables and drawings of a finding, chosen by its type."""
+    raise TypeError(f"there is no page of {type(found).__name__}")
+
+
+def finding_page(found: Any) -> str:
+    """The page of a finding, as HTML."""
+    parts = finding_parts(found)
+    verdict = parts.lines[0].removeprefix(f"{shown_name(parts.world)}: ")  # the heading names it
     given: dict[str, Any] = {"curve": None, "frame": None, "ground": None, "scene": None}
     return render(
         "finding.html.jinja",
         layout="document.html.jinja",
-        title=f"{shown_name(world, 80)}: {mark}",
-        mark=mark,
-        world=world,
+        title=f"{shown_name(parts.world, 80)}: {parts.mark}",
+        parts=parts,
         verdict=verdict[:1].upper() + verdict[1:],
-        lines=[line.strip() for line in lines[1:]],
+        most=MAX_ROWS,
         version=__version__,
-        **given | facts,
+        **given | dict(parts.drawn),
     )
 
 
-def spans(ends: Sequence[tuple[float | None, float | None]], marked: Sequence[bool]) -> list[Span]:
+def spans(ends: Sequence[tuple[End, End]], marked: Sequence[bool]) -> list[Span]:
     """Bars of intervals on one line with zero; an end that is None goes to the line's end."""
     known = [0.0] + [float(end) for pair in ends for end in pair if end is not None]
     low, high = min(known), max(known)
@@ -104,18 +122,16 @@ def spans(ends: Sequence[tuple[float | None, float | None]], marked: Sequence[bo
     return found
 
 
-def _end(value: Any) -> str:
+def _end(value: End) -> str:
     return "any" if value is None else amount(float(value))
 
 
-def identification_page(found: Identification) -> str:
+@finding_parts.register
+def identification_parts(found: Identification) -> FindingParts:
     """What stays invisible, what each weight can be, and which changes reveal something."""
     mdp = found.mdp
     ends = [(low.value, high.value) for low, high in found.bounds]
-    bars = spans(
-        [tuple(None if end is None else float(end) for end in pair) for pair in ends],  # type: ignore[misc]
-        [i == found.unit for i in range(len(ends))],
-    )
+    bars = spans(ends, [i == found.unit for i in range(len(ends))])
     weights: Rows = [
         ([mdp.feature_name(i), *map(_end, pair)], span)
         for i, (pair, span) in enumerate(zip(ends, bars, strict=True))
@@ -128,29 +144,31 @@ def identification_page(found: Identification) -> str:
         if c.n_revealed or c.name in taken
     ]
     unit = mdp.feature_name(found.unit)
-    return _page(
+    return FindingParts(
         "what can be learned here",
         found.task.name,
         [found.lines()[0], *found.told, *change_lines(found)],
-        sections=[
-            _table(
+        [
+            FindingTable(
                 f"What each weight can be within the BEC, in units of {unit}",
                 ("feature", "from", "to", "drawn"),
                 weights,
             ),
-            _table(
+            FindingTable(
                 "Not shown from these starts",
                 ("constraint", "reason"),
                 [([m.words, m.reason], None) for m in found.unseen],
             ),
-            _table(
+            FindingTable(
                 "Changes that reveal something", ("change", "price", "reveals", "taken"), changes
             ),
         ],
+        {},
     )
 
 
-def attack_page(found: Attack) -> str:
+@finding_parts.register
+def attack_parts(found: Attack) -> FindingParts:
     """Which demonstrations an attack takes away, and how many state each constraint."""
     bec, gone = found.bec, {*found.demonstrations}
     bars = spans(
@@ -165,19 +183,19 @@ def attack_page(found: Attack) -> str:
         steps = steps_in_words(bec.members[shown.member or 0].task, shown)
         done = "flipped" if i in found.flipped else "dropped" if i in gone else ""
         listed.append(([str(i + 1), steps, done], None))
-    return _page(
+    return FindingParts(
         "attack on demonstrations",
         found.task_name,
         found.lines(),
-        **_attack_picture(found, gone),
-        sections=[
-            _table(
+        [
+            FindingTable(
                 "How many demonstrations state each constraint",
                 ("constraint", "demonstrations", "drawn"),
                 stated,
             ),
-            _table("Demonstrations", ("number", "steps", "attacked"), listed),
+            FindingTable("Demonstrations", ("number", "steps", "attacked"), listed),
         ],
+        _attack_picture(found, gone),
     )
 
 
@@ -205,7 +223,8 @@ def _attack_picture(found: Attack, gone: set[int]) -> dict[str, Any]:
     }
 
 
-def informativeness_page(found: Informativeness) -> str:
+@finding_parts.register
+def informativeness_parts(found: Informativeness) -> FindingParts:
     """Whether the demonstrator taught, the posterior of the trust, what each demonstration adds."""
     bars = spans([(min(0.0, a), max(0.0, a)) for a in found.adds], [False] * len(found.adds))
     rows: Rows = [
@@ -213,12 +232,12 @@ def informativeness_page(found: Informativeness) -> str:
         for i, (a, span) in enumerate(zip(found.adds, bars, strict=True))
     ]
     words = f"What each demonstration adds ({found.measure.replace('-', ' ')})"
-    return _page(
+    return FindingParts(
         "teaching or doing",
         found.task_name,
         found.lines()[: 4 if rows else None],
-        curve=_density(found),
-        sections=[_table(words, ("demonstration", "adds", "drawn"), rows)],
+        [FindingTable(words, ("demonstration", "adds", "drawn"), rows)],
+        {"curve": _density(found)},
     )
 
 

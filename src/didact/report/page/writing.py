@@ -16,11 +16,7 @@ from didact.files.kinds import PAGE
 from didact.learners.chains.informativeness import Informativeness
 from didact.mdp import Family, Task, as_family, as_task
 from didact.report.page.family import family_page, frontier_page
-from didact.report.page.findings import (
-    attack_page,
-    identification_page,
-    informativeness_page,
-)
+from didact.report.page.findings import finding_page
 from didact.report.page.items import exam_page, mixed_lesson_page
 from didact.report.page.lesson import lesson_page
 from didact.teaching import Attack, Frontier, Identification, Lesson
@@ -61,19 +57,11 @@ def _(found: Frontier, path: str | os.PathLike[str]) -> None:
     write_text(frontier_page(found), path, kind=PAGE)
 
 
-@write_page.register
-def _(found: Identification, path: str | os.PathLike[str]) -> None:
-    write_text(identification_page(found), path, kind=PAGE)
-
-
-@write_page.register
-def _(found: Attack, path: str | os.PathLike[str]) -> None:
-    write_text(attack_page(found), path, kind=PAGE)
-
-
-@write_page.register
-def _(found: Informativeness, path: str | os.PathLike[str]) -> None:
-    write_text(informativeness_page(found), path, kind=PAGE)
+@write_page.register(Attack)
+@write_page.register(Identification)
+@write_page.register(Informativeness)
+def _(found: Any, path: str | os.PathLike[str]) -> None:
+    write_text(finding_page(found), path, kind=PAGE)
 
 
 @write_page.register
