@@ -123,6 +123,8 @@ def test_the_six_cells_in_plain_words():
     ]
     assert "It would rather take two steps on white than one step on grey." in lines
     assert wishes(task)[0] == "It avoids, the worst first: a step on grey, a step on white."
+    one = Task(task.mdp, [0, -1], name="one", layout=task.layout)
+    assert "It avoids a step on grey." in wishes(one)
 
 
 @pytest.mark.parametrize(

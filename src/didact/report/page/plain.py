@@ -78,7 +78,8 @@ def wishes(task: Task) -> list[str]:
     if not good and not bad:
         return ["It has no wishes: whatever happens is the same to it."]
     same = [i for i in ranked if weights[i] == 0]
-    lines = [*_listed(task, good, "It likes"), *_listed(task, bad, "It avoids, the worst first:")]
+    avoids = "It avoids, the worst first:" if len(bad) > 1 else "It avoids"
+    lines = [*_listed(task, good, "It likes"), *_listed(task, bad, avoids)]
     lines += _listed(task, same, "It does not care about")
     lines += [_rather(task, worse, milder) for worse, milder in _neighbours(bad)]
     lines += [_prefers(task, better, lesser) for better, lesser in _neighbours(good)]
