@@ -18,6 +18,7 @@ from didact.proofcheck import ProofError, check_proof
 from didact.teaching import attack, check, teach, teach_robust
 from didact.teaching.lesson import check_document
 from didact.teaching.loss.search import remaining_loss
+from didact.teaching.loss.space import weight_space
 from didact.teaching.robust import fewest_excluding
 from tests.effort import chunks, number
 
@@ -215,6 +216,9 @@ def test_attacks_that_cost_a_loss_are_those_of_all_subsets(seed: int) -> None:
         flipped = attack(task, shown, loss=f"{100 * share}%", flip=True)
         assert len(flipped.demonstrations) == -(-best // 2)
         assert len(flipped.flipped) == best // 2
+        rewards = rewards_around(bec, np.random.default_rng(seed))
+        forced = fewest_flips_by_force(bec, shown, rewards, drop=True, share=share)
+        assert len(flipped.demonstrations) == forced
 
 
 def rewards_around(bec, rng) -> np.ndarray:
@@ -228,15 +232,19 @@ def rewards_around(bec, rng) -> np.ndarray:
     return np.concatenate([true + within, true + near, drawn, -true[None]])
 
 
-def fewest_flips_by_force(bec, shown, rewards, *, drop) -> int:
+def fewest_flips_by_force(bec, shown, rewards, *, drop, share=0.0) -> int:
     """The fewest demonstrations to forge, whatever they then say: all subsets and all steps.
 
-    The learner keeps the rewards that the fewest demonstrations exclude.
+    The learner keeps the rewards that the fewest demonstrations exclude. share: what it is to lose.
     """
     task, rows = bec.task, bec.rows.normals
     said = [bec.rows.stated_by(shown_pairs(bec.members, [d])) for d in shown]
     values = rewards @ rows.T
     wrong = (values < -1e-7).any(axis=1)
+    if share:
+        space = weight_space(bec)
+        losses = space.losses.of(rewards).losses
+        wrong &= losses >= share * space.spread
     rewards, values = rewards[wrong], values[wrong]
     against = np.array([(values[:, each] < -1e-7).any(axis=1) for each in said]).T.astype(int)
     going = ~task.mdp.terminal
