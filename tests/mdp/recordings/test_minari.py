@@ -630,6 +630,81 @@ def test_recorded_episodes_are_replayed_and_taught_by(dataset):
     assert all(clip.first == 0 and clip.last == 11 for clip in lesson.clips)
 
 
+def test_episodes_without_seeds_begin_in_what_they_show(tmp_path):
+    given, spaces = recorded()
+    seeded = tmp_path / "seeded-v0"
+    write_episodes(given, spaces, str(seeded), {})
+    with_seeds = observe("CartPole-v1", balance, recorded=str(seeded), **GIVEN)
+    plain = [episode._replace(seed=None) for episode in given]
+    write_episodes(plain, spaces, str(tmp_path / "plain-v0"), {})
+    assert [episode.seed for episode in read_episodes(tmp_path / "plain-v0")] == [None] * 4
+    (tmp_path / "cart.csv").write_text(as_table(given))
+    for source in ("plain-v0", "cart.csv"):
+        seen = observe("CartPole-v1", balance, recorded=str(tmp_path / source), **GIVEN)
+        np.testing.assert_allclose(seen.observations, with_seeds.observations, rtol=1e-6)
+        np.testing.assert_allclose(seen.rows, with_seeds.rows, atol=1e-4)
+        assert "recorded episodes have no seeds" in "; ".join(seen.notes)
+    assert "recorded episodes have no seeds" not in "; ".join(with_seeds.notes)
+
+
+def as_table(episodes):
+    """Observations and actions of episodes as CSV."""
+    lines = ["episode,step,obs_0,obs_1,obs_2,obs_3,action"]
+    for number, episode in enumerate(episodes):
+        for step, action in enumerate(episode.actions):
+            shown = map(repr, map(float, episode.observations[step]))
+            lines.append(",".join([str(number), str(step), *shown, str(action)]))
+    return "\n".join(lines)
+
+
+def test_what_observations_do_not_tell_is_refused(tmp_path):
+    given, _ = recorded(n=1)
+    changed = [given[0]._replace(observations=[1.5 * seen for seen in given[0].observations])]
+    (tmp_path / "cart.csv").write_text(as_table(changed))
+    with pytest.raises(InvalidParameter, match="episode 0 shows something else at step 1"):
+        observe("CartPole-v1", balance, recorded=str(tmp_path / "cart.csv"), **GIVEN)
+    table = tmp_path / "pendulum.csv"
+    table.write_text(
+        'episode,step,observation,action\n0,0,"[1, 0, 0]",[0.5]\n0,1,"[1, 0, 0]",[0.5]'
+    )
+    with pytest.raises(
+        InvalidParameter, match="seeds of their resets in Pendulum-v1, whose states"
+    ):
+        observe("Pendulum-v1", lambda o: [0.0], recorded=str(table),
+                features=lambda o, a, n, e: [1.0], discount=0.9)  # fmt: skip
+    for rows, told in (
+        ("0,0,1,2", "at least two steps"),
+        ("0,0,1,2\n0,2,1,2", "must count up by one"),
+        ("0,0,one,2\n0,1,1,2", "line 2: the observation must be numbers"),
+        ("0,0,1,left\n0,1,1,2", "line 2: the action must be numbers"),
+    ):
+        table.write_text(f"episode,step,observation,action\n{rows}")
+        with pytest.raises(InvalidFile, match=told):
+            read_episodes(table)
+    table.write_text("episode,step,state,action\n0,0,1,2")
+    with pytest.raises(InvalidFile, match="must have observations for a simulator"):
+        read_episodes(table)
+
+
+@pytest.mark.parametrize("name", ["HalfCheetah-v5", "Hopper-v5", "InvertedPendulum-v5"])
+def test_mujoco_goes_on_from_what_was_recorded(tmp_path, name):
+    pytest.importorskip("mujoco")
+    env = gymnasium.make(name)
+    env.action_space.seed(0)
+    shown, lines = env.reset(seed=0)[0], ["episode,step,observation,action"]
+    for step in range(20):
+        action = env.action_space.sample()
+        lines.append(f'0,{step},"{shown.tolist()}","{action.tolist()}"')
+        shown, _, has_ended, *_ = env.step(action)
+        if has_ended:
+            break
+    (tmp_path / "steps.csv").write_text("\n".join(lines))
+    size = env.action_space.shape
+    seen = observe(name, lambda o: np.zeros(size), recorded=str(tmp_path / "steps.csv"),
+                   features="auto", discount=0.8, tolerance=0.1)  # fmt: skip
+    assert len(seen.rows) == len(lines) - 1
+
+
 def test_another_environment_is_refused(dataset):
     with pytest.raises(InvalidParameter, match="episode 0 shows something else at step"):
         observe("MountainCar-v0", lambda o: 0, recorded=dataset,
@@ -642,8 +717,8 @@ def test_what_is_wrong_is_told_in_one_line(dataset, tmp_path):
     import h5py
 
     with h5py.File(f"{dataset}/data/main_data.hdf5", "a") as file:
-        del file["episode_1"].attrs["seed"]
-    with pytest.raises(InvalidFile, match="episode 1 must have the seed of its reset"):
+        del file["episode_1/observations"]
+    with pytest.raises(InvalidFile, match="observations is missing"):
         read_episodes(dataset)
     with pytest.raises(InvalidFile, match="at least one episode"):
         write_episodes([], (None, None), str(tmp_path / "no-v0"), {})

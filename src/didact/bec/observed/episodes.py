@@ -208,15 +208,26 @@ def drawn_windows(
 def replayed(
     simulator: Simulator, features: Features, episodes: Sequence[Episode], length: int
 ) -> Walked:
-    """Recorded episodes, led through the simulator once more by their seeds and actions."""
+    """Recorded episodes, led through the simulator once more by their seeds and actions; without
+    a seed each step begins in the state that was observed."""
     walked = Walked()
+    shape = tuple(getattr(simulator.action_space, "shape", ()) or ())
     for number, episode in enumerate(episodes):
-        batch = simulator.begin([episode.seed])
+        if episode.seed is None:
+            batch = _standing(simulator, episode, number, 0)
+        else:
+            batch = simulator.begin([episode.seed])
         _require_same(batch.observations, episode, number, 0)
         for t, action in enumerate(episode.actions):
+            if episode.seed is None and t:  # rounding of what was recorded must not add up
+                batch.keep(np.zeros(1, dtype=np.bool_))
+                batch = _standing(simulator, episode, number, t)
             before = batch.observations
             states = batch.saved_states() if t < length else []
-            chosen = np.asarray(action)[None]
+            chosen = np.asarray(action)
+            if chosen.size == np.prod(shape, dtype=int):
+                chosen = chosen.reshape(shape)
+            chosen = chosen[None]
             stepped = batch.step(chosen)
             _require_same(stepped.observations, episode, number, t + 1)
             phi = features(before, chosen, stepped)
@@ -231,6 +242,18 @@ def replayed(
     return walked.close()
 
 
+def _standing(simulator: Simulator, episode: Episode, number: int, step: int) -> SimulatorBatch:
+    """A copy in the state that a recording shows; refused where observations are no states."""
+    batch = simulator.standing(episode.observations[step])
+    if batch is None:
+        raise InvalidParameter(
+            f"recorded episodes must have the seeds of their resets in {simulator.name}, whose "
+            f"states cannot be written from what they show; episode {number} has none. Record it "
+            "with DataCollector and reset(seed=...)"
+        )
+    return batch
+
+
 def _require_same(shown: Any, episode: Episode, number: int, step: int) -> None:
     if step >= len(episode.observations):
         return
@@ -238,7 +261,7 @@ def _require_same(shown: Any, episode: Episode, number: int, step: int) -> None:
     here = np.asarray(shown[0], dtype=np.float64)
     if given.shape != here.shape or not np.allclose(here, given, rtol=ALIKE, atol=ALIKE):
         raise InvalidParameter(
-            f"recorded episodes must follow from their seeds and actions; episode {number} shows "
+            f"recorded episodes must follow from their starts and actions; episode {number} shows "
             f"something else at step {step}. Name the very environment that was recorded"
         )
 

@@ -124,8 +124,9 @@ class ObserveSettings:
 
     starts: where episodes begin, each as likely: states (n, d) of a simulator that steps arrays,
         or seeds of resets; by default where the environment lets them begin.
-    recorded: a Minari dataset, by its name or folder, of which demonstrations are cut instead of
-        rollouts of the policy; its episodes must have seeds. The policy goes on after branches.
+    recorded: a Minari dataset, by its name or folder, or a table (.csv) of observations, of which
+        demonstrations are cut instead of rollouts of the policy. Episodes without seeds begin in
+        what they show, where observations are states. The policy goes on after branches.
     actions: for continuous actions, how far around the policy's own to try others; by default a
         tenth of their range.
     held: for how many steps another action is taken before the policy goes on; several numbers of
@@ -427,6 +428,7 @@ class _Observer(NamedTuple):
             seconds_a_step=each,
         )
         weighed, notes = self._with_weights(draft, walked)
+        notes += _seed_notes(self.episodes)
         of_state = _tell_forecast(weighed, len(walked.states))
         n_pilots, end = PILOTS, deadline()
         if end.is_set:
@@ -458,9 +460,10 @@ class _Observer(NamedTuple):
 
     def _expected(self) -> float | None:
         """The mean return that was given, or that of recorded episodes."""
-        if self.settings.expected_return is not None or self.episodes is None:
+        told = self.episodes or []
+        if self.settings.expected_return is not None or not any(len(one.rewards) for one in told):
             return self.settings.expected_return
-        return float(np.mean([np.sum(episode.rewards) for episode in self.episodes]))
+        return float(np.mean([np.sum(episode.rewards) for episode in told]))
 
     def _in_time(self, seconds_a_step: float) -> int:
         """How many states can be branched before the deadline, at most."""
@@ -542,6 +545,16 @@ class _Observer(NamedTuple):
         probed = BranchRewards(StepRewards(weights)).add_all(steps).record()
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes
+
+
+def _seed_notes(episodes: Sequence[Episode] | None) -> tuple[str, ...]:
+    """A note where recorded episodes have no seeds."""
+    if all(episode.seed is not None for episode in episodes or ()):
+        return ()
+    return (
+        "recorded episodes have no seeds: states were written from observations, and each step "
+        "showed what was recorded",
+    )
 
 
 def _return_notes(returns: Floats, expected: float | None) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ class Absent:
             "load_observed(path, env=..., policy=..., features=...) brings it back"
         )
 
-    start_from = begin = resume = nudged = __call__ = _refuse
+    start_from = begin = resume = standing = nudged = __call__ = _refuse
 
 
 def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:

@@ -420,9 +420,10 @@ MAX_ENTRIES = 1_000_000_000
 
 
 class Episode(NamedTuple):
-    """Observations (T + 1), actions, rewards and ends (T) of an episode, and its seed."""
+    """Observations (T + 1, or T), actions, rewards and ends (T) of an episode, and its seed; None
+    where it was not recorded."""
 
-    seed: int
+    seed: int | None
     observations: Any
     actions: Any
     rewards: Any = ()
@@ -430,12 +431,16 @@ class Episode(NamedTuple):
 
 
 def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
-    """The episodes of a dataset, by its name among Minari's or by its folder."""
+    """The episodes of a Minari dataset, by its name or its folder, or of a table (.csv)."""
+    if os.fspath(source).endswith(".csv"):
+        from didact.mdp.recordings.text import read_steps
+
+        return [Episode(None, *steps) for steps in read_steps(Path(source))]
     require_package("minari", "minari", "Minari datasets")
     if os.path.isfile(source):
         raise InvalidFile(
-            f"{shown_path(source)}: is a file; with a simulator name a Minari dataset, whose "
-            "episodes have the seeds of their resets"
+            f"{shown_path(source)}: is a file; with a simulator name a Minari dataset or a table "
+            "(.csv) of observations and actions"
         )
     shown_path(source)
     path = Path(source) if is_minari(Path(source)) else local_folder(os.fspath(source))
@@ -450,15 +455,16 @@ def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
 
 
 def _seeded_episode(number: int, raw: RawEpisode) -> Episode:
-    if not is_whole(raw.seed) or raw.seed < 0:
-        raise InvalidFile(
-            f"episode {number} must have the seed of its reset, without which no simulator can be "
-            "led through it; record it with DataCollector and reset(seed=...)"
-        )
     rows = raw.observations
     if not len(raw.actions) or any(isinstance(row, dict | str) for row in rows[:1]):
         raise InvalidFile(f"episode {number} must have steps whose observations are arrays")
-    return Episode(int(raw.seed), rows, raw.actions)
+    has_seed = is_whole(raw.seed) and raw.seed >= 0
+    return Episode(int(raw.seed) if has_seed else None, rows, raw.actions)
+
+
+def seed_of(episode: Episode) -> dict[str, int]:
+    """What is written of its reset: the seed, where there is one."""
+    return {} if episode.seed is None else {"seed": episode.seed}
 
 
 def write_episodes(
@@ -475,8 +481,7 @@ def write_episodes(
         raise InvalidFile(f"{shown_path(target)}: a Minari dataset needs at least one episode")
 
     written = [
-        WrittenEpisode({"seed": e.seed}, e.observations, e.actions, e.rewards, e.ended)
-        for e in episodes
+        WrittenEpisode(seed_of(e), e.observations, e.actions, e.rewards, e.ended) for e in episodes
     ]
     described = {"didact_clips": json.dumps(dict(about))}
     write_dataset(

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import require_free
 from didact.files.json import parse_json, plain_numbers, read_json, write_json, write_text
@@ -273,6 +275,47 @@ def read_csv(path: Path) -> Recording:
         episode[step] = (what, row.whole("action"), row.line)
     shown_ones = [_demonstration(number, episode, place) for number, episode in steps.items()]
     return recorded(shown_ones, steps, None, None, place, foreign=seen == "observation")
+
+
+def read_steps(path: Path) -> list[tuple[list[Any], list[Any]]]:
+    """The observations (T) and actions (T) of each episode of a table, as numbers."""
+    place = shown_path(path)
+    episodes: dict[int, dict[int, tuple[Any, Any]]] = {}
+    for row in _rows(path, place):
+        if "state" in row.cells:
+            raise InvalidFile(
+                f"{place}: must have observations for a simulator, in the column observation or "
+                "in observation_0, observation_1, ...; it has states"
+            )
+        parts = [] if "observation" in row.cells else _parts(row.cells, place)
+        seen = row.together(parts) if parts else row.observed("observation")
+        steps = episodes.setdefault(row.whole("episode"), {})
+        step = row.whole("step")
+        if step in steps or (steps and step != max(steps) + 1):
+            raise row.refusal("step", "must count up by one in the rows of an episode")
+        steps[step] = (_numeric(row, "observation", seen), _numeric(row, "action"))
+    for number, steps in episodes.items():
+        if len(steps) < 2:
+            raise InvalidFile(f"{place}: episode {number} must have at least two steps; it has one")
+    return [
+        ([seen for seen, _ in steps.values()], [action for _, action in steps.values()])
+        for steps in episodes.values()
+    ]
+
+
+def _numeric(row: Row, column: str, given: Any = None) -> Any:
+    """A number or a list of numbers in a column."""
+    value = row.observed(column) if given is None else given
+    try:
+        array = np.asarray(plain_numbers(value))
+        is_numeric = array.dtype.kind in "iuf" and bool(np.isfinite(array).all())
+    except ValueError:
+        is_numeric = False
+    if not is_numeric:
+        raise InvalidFile(
+            f"{row.place}: line {row.line}: the {column} must be numbers; it is {shown(value)}"
+        )
+    return array
 
 
 def _rows(path: Path, place: str) -> Iterator[Row]:

@@ -106,6 +106,12 @@ class ArraySimulator:
         make = getattr(self.env, "drawn", None)
         return None if make is None else make()
 
+    def standing(self, observation: Any) -> ArrayBatch | None:
+        """A copy in this state, where states are observed as they are."""
+        if getattr(self.env, "observe", None) is not None or self.is_random:
+            return None
+        return self.resume([np.asarray(observation, dtype=np.float64)])
+
     def observe(self, states: NDArray[np.float64]) -> Any:
         """What states show."""
         look = getattr(self.env, "observe", None)

@@ -131,6 +131,10 @@ class Simulator(Protocol):
 
         watched: look at shared generators too, as is done for episodes that begin."""
 
+    def standing(self, observation: Any) -> SimulatorBatch | None:
+        """A copy in the state that shows this; None where observations are no states. Whether it
+        is the right state is seen by what the next step shows."""
+
     def nudged(
         self, saved_states: Sequence[Any], size: float, rng: np.random.Generator
     ) -> list[Any] | None:

@@ -27,7 +27,7 @@ from didact.worlds.simulators.generators import (
     states_of,
     unchanged,
 )
-from didact.worlds.simulators.restoring import DrawnEpisodes, History, Way, same
+from didact.worlds.simulators.restoring import DrawnEpisodes, History, Way, put_state, same
 
 PLAIN = 0.01
 """A share by which a state is moved to see whether that shows."""
@@ -130,6 +130,18 @@ class ObjectSimulator:
         chance = self._shared_chance(envs, seeds)
         shown = [shown for _, _, shown in saved_states]
         return ObjectBatch(self, envs, histories, shown, chance, watch_shared=watched)
+
+    def standing(self, observation: Any) -> ObjectBatch | None:
+        """A copy whose state is what is observed; None where the state is something else."""
+        with own_code(f"restoring {self.name}"):
+            env, history = self._make(), History(0, ())
+            env.reset(seed=0)
+            if not put_state(env.unwrapped, np.asarray(observation)):
+                return None
+            saved = self._way.save(env, history)
+        if saved is history:  # only its seed and actions would be told
+            return None
+        return self.resume([(saved, history, observation)])
 
     def _shared_chance(self, envs: Sequence[Any], seeds: Any) -> SharedChance:
         """The shared generators as they are for one batch, seeded by its seeds."""

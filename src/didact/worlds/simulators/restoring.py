@@ -33,6 +33,8 @@ TRIALS = ((11, 0), (12, 4), (13, 15))
 """Seeds of the episodes that a way is tried on, and the steps before the state is saved."""
 LOOKAHEAD = 12
 """Steps that copies must make as the original does; in the last trial, those of a whole episode."""
+MAX_HIDDEN = 2
+"""Positions that MuJoCo's environments leave out of observations: where the body is."""
 MAX_EPISODE = 1000
 """Steps of a whole episode, where the environment does not say its own limit."""
 
@@ -177,6 +179,28 @@ def moved_numbers(state: Any, size: float, rng: np.random.Generator) -> Any:
     if isinstance(state, np.ndarray):
         return moved
     return type(state)(moved.tolist()) if type(state) in (tuple, list) else None
+
+
+def put_state(plain: Any, observed: NDArray[Any]) -> bool:
+    """Write what was observed as the state of an environment, and say whether its state has this
+    form: numbers of the same shape in `state`, or MuJoCo's positions, but for the first ones, which
+    many observations leave out, and speeds."""
+    data: Any = getattr(plain, "data", None)
+    if type(data).__name__ == "MjData" and hasattr(plain, "set_state") and observed.ndim == 1:
+        n_hidden = data.qpos.size + data.qvel.size - observed.size
+        if not 0 <= n_hidden <= MAX_HIDDEN:
+            return False
+        whole = np.concatenate([np.zeros(n_hidden), observed])
+        plain.set_state(whole[: data.qpos.size], whole[data.qpos.size :])
+        return True
+    state: Any = getattr(plain, "state", None)
+    is_listed = type(state) in (tuple, list) and _are_numbers(state)
+    if not (is_listed or (isinstance(state, np.ndarray) and state.dtype.kind == "f")):
+        return False
+    if np.shape(state) != observed.shape:
+        return False
+    plain.state = type(state)(observed.tolist()) if is_listed else observed.astype(state.dtype)
+    return True
 
 
 WAYS: dict[str, Callable[[], Way]] = {
