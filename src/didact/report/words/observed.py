@@ -236,7 +236,9 @@ def certificate_document(told: ClipCertificate) -> dict[str, Any]:
     reached = None
     if told.replanned is not None:
         reached = {**vars(told.replanned), "keeps_return": told.replanned.keeps_return}
-    return {**vars(told), "replanned": reached, "holds": told.holds}
+    document = {**vars(told), "replanned": reached, "holds": told.holds}
+    del document["is_empty"]  # said of the lesson
+    return document
 
 
 def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
