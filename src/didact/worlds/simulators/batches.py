@@ -223,7 +223,7 @@ def takes_masks(policy: Any) -> bool:
     asked = getattr(getattr(policy, "_agent", policy), "predict", policy)
     try:
         return "action_masks" in inspect.signature(asked).parameters
-    except (TypeError, ValueError):
+    except FAILURES:  # no function, or one whose own repr raises while Python says so
         return False
 
 
