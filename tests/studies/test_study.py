@@ -60,7 +60,7 @@ def test_changes_keep_the_kind():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"speed": 1}, "there is no setting 'speed' (did you mean 'seed'?); there are trials, samples"),
+        ({"speed": 1}, "there is no setting 'speed' (did you mean 'seed'?); there are trials"),
         ({"trials": 0}, "trials, a whole number from 1 to 1,000,000; it is 0"),
         ({"trials": "many"}, "the setting 'trials' must be a number like 20; it is 'many'"),
         ({"trials": 2.5}, "'trials' must be a number like 20"),
