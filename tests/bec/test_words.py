@@ -10,7 +10,7 @@ from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.words import describe, describe_half_space, half_space_words
 from didact.errors import InvalidInput, InvalidNumber, InvalidParameter
 from didact.teaching import teach
-from didact.worlds import make
+from didact.worlds import from_gymnasium, make
 from tests.bec.test_cone import task_of_rows
 
 TWO = ("white", "grey")
@@ -337,3 +337,25 @@ def test_tasks_classes_and_lessons_are_described_as_their_cones():
     assert describe(garnet) == describe(equivalence_class(garnet).cone, names, kind=kind)
     with pytest.raises(InvalidInput, match="cone must be a Cone, a Task, its class or a lesson"):
         describe(3)
+
+
+@pytest.mark.parametrize(
+    ("normal", "weights", "said"),
+    [
+        ((20, -1), None, "20 moves are worth at least a delivery"),
+        ((-1, 1.5), None, "1.5 deliveries are worth at least a move"),
+        ((1, 1), None, "a move and a delivery together are never a loss"),
+        ((-2, 1), (-1, -3), "a delivery costs at most 2 times a move"),
+        ((1, 0), None, "a move is never a loss"),
+    ],
+)
+def test_events_are_counted_by_their_own_words(normal, weights, said):
+    names = [("a move", "moves"), ("a delivery", "deliveries")]
+    assert describe_half_space(normal, names, kind="feature", weights=weights) == said
+
+
+def test_a_known_environment_speaks_of_its_events():
+    assert (
+        describe(from_gymnasium("Taxi-v4"))[0]
+        == "delivering the passenger is worth at least 20 moves"
+    )

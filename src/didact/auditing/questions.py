@@ -304,7 +304,7 @@ def _two_sided(
     else:
         labels = tuple(", ".join(action_words(task, a) for _, a in side) for side in sides)
         asked = f"Two ways that begin in {place}: which is worth more, the first or the second?"
-    first, second = side_words(task.mdp, normal)
+    first, second = side_words(task, normal)
     return ExamQuestion(
         kind=kind,
         state=state,

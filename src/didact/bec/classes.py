@@ -204,7 +204,7 @@ class EquivalenceClass:
         row: its number in `rows`.
         """
         state, _, _ = self.rows.statement_of(row)
-        return row_words(self.cone, member_with(self.members, state).task.mdp, row)
+        return row_words(self.cone, member_with(self.members, state).task, row)
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each equality and facet: kind, words, who states it, and its normal.

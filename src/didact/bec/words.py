@@ -12,7 +12,7 @@ A class is one sentence for every equality and every facet.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -26,9 +26,12 @@ from didact.errors import InvalidParameter
 from didact.inputs import choice, instance, printable
 from didact.inputs import entries as listed
 from didact.mdp import MDP, Task
+from didact.mdp.naming import event_words
 from didact.numerics.texts import short_repr
 
 Kind = Literal["state", "action", "feature"]
+Name = str | tuple[str, str]
+"""What a feature is called; where it counts events, one of them and several: 'a move', 'moves'."""
 Measure = Literal["worth", "cost"]
 Relation = Literal["at least", "at most", "exactly"]
 
@@ -50,11 +53,15 @@ _UNITS_PLURAL = {"state": "steps on", "action": "uses of", "feature": "units of"
 
 @dataclass(frozen=True)
 class Term:
-    """So many units of a feature; the amount is exact and positive."""
+    """So many units of a feature, or so many events: then `many` is what several are called.
+
+    The amount is exact and positive.
+    """
 
     amount: Fraction
     feature: int
     name: str
+    many: str = ""
 
     __repr__ = short_repr
 
@@ -90,9 +97,7 @@ class HalfSpaceWords:
     def _against_nothing(self) -> str:
         """One side against zero: never a loss, never a gain, or worth nothing."""
         single = len(self.left) == 1
-        what = (
-            f"a {_UNITS[self.kind]} {self.left[0].name}" if single else _side(self.left, self.kind)
-        )
+        what = _unit(self.left[0], self.kind, "a") if single else _side(self.left, self.kind)
         verb = "is" if single else "together are"
         if self.relation == "exactly":
             return f"{what} {verb} worth exactly nothing"
@@ -100,9 +105,9 @@ class HalfSpaceWords:
 
     def _ratio(self) -> str:
         """One unit of a feature as so many times one unit of another."""
-        unit, amount = _UNITS[self.kind], _amount_text(self.right[0].amount)
-        verb = _verb(self.measure, True)
-        subject, object_ = f"one {unit} {self.left[0].name}", f"a {unit} {self.right[0].name}"
+        amount, verb = _amount_text(self.right[0].amount), _verb(self.measure, True)
+        subject = _unit(self.left[0], self.kind, "one")
+        object_ = _unit(self.right[0], self.kind, "a")
         if amount == "1":
             return f"{subject} {verb} {self.relation} as much as {object_}"
         return f"{subject} {verb} {self.relation} {amount} times {object_}"
@@ -110,7 +115,7 @@ class HalfSpaceWords:
 
 def describe_half_space(
     normal: Sequence[Any],
-    names: Sequence[str] | None,
+    names: Sequence[Name] | None,
     *,
     equality: bool = False,
     kind: Kind = "state",
@@ -134,7 +139,7 @@ def describe_half_space(
 
 def half_space_words(
     normal: Sequence[Any],
-    names: Sequence[str] | None,
+    names: Sequence[Name] | None,
     *,
     equality: bool = False,
     kind: Kind = "state",
@@ -161,7 +166,7 @@ def half_space_words(
 
 
 def two_sides(
-    normal: Sequence[Any], names: Sequence[str] | None, *, kind: Kind = "state"
+    normal: Sequence[Any], names: Sequence[Name] | None, *, kind: Kind = "state"
 ) -> tuple[str, str]:
     """What a normal counts for and against, in words; a side without features is 'nothing'.
 
@@ -182,10 +187,14 @@ def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:
     return [exact_entry(value, f"{place}[{i}]") for i, value in enumerate(values)]
 
 
-def _names_for(entries: list[Fraction], names: Sequence[str] | None) -> Sequence[str]:
+def _names_for(entries: list[Fraction], names: Sequence[Name] | None) -> list[tuple[str, str]]:
+    """What one of each feature is called, and several of it where it counts events, else ''."""
     if names is None:
-        return [f"feature {i}" for i in range(len(entries))]
-    given = [instance(name, str, "a name") for name in listed(names, "names", "texts")]
+        return [(f"feature {i}", "") for i in range(len(entries))]
+    given = [
+        name if isinstance(name, tuple) else (instance(name, str, "a name"), "")
+        for name in listed(names, "names", "texts")
+    ]
     if len(given) != len(entries):
         raise InvalidParameter(
             f"names must name each of the {len(entries)} features; there are {len(given)}"
@@ -203,11 +212,13 @@ def _scale(entries: list[Fraction]) -> Fraction:
 
 
 def _terms(
-    entries: list[Fraction], names: Sequence[str], scale: Fraction, sign: int
+    entries: list[Fraction], names: list[tuple[str, str]], scale: Fraction, sign: int
 ) -> tuple[Term, ...]:
     """The entries of one sign, the largest amounts first."""
     terms = [
-        Term(abs(entry) / scale, i, names[i]) for i, entry in enumerate(entries) if entry * sign > 0
+        Term(abs(entry) / scale, i, *names[i])
+        for i, entry in enumerate(entries)
+        if entry * sign > 0
     ]
     return tuple(sorted(terms, key=lambda term: -term.amount))
 
@@ -233,23 +244,35 @@ def _as_ratio(
     if left.amount > right.amount:
         left, right = right, left
         relation = "at most" if relation == "at least" else relation
-    one = Term(Fraction(1), left.feature, left.name)
-    other = Term(right.amount / left.amount, right.feature, right.name)
+    one = replace(left, amount=Fraction(1))
+    other = replace(right, amount=right.amount / left.amount)
     return HalfSpaceWords((one,), (other,), relation, measure, True, kind)
 
 
 def _side(terms: tuple[Term, ...], kind: Kind) -> str:
     """One side in words: 'one step on grey', or '2.54 steps on white and 1 on sand'."""
     if _is_single(terms):
-        return f"one {_UNITS[kind]} {terms[0].name}"
+        return _unit(terms[0], kind, "one")
     link = _UNITS[kind].rsplit(" ", 1)[1]
-    parts = [f"{_amount_text(term.amount)} {link} {term.name}" for term in terms[:MAX_TERMS]]
-    amount = _amount_text(terms[0].amount)
-    unit = _UNITS[kind] if amount == "1" else _UNITS_PLURAL[kind]
-    parts[0] = f"{amount} {unit} {terms[0].name}"
+    parts = [_some(term, link) for term in terms[:MAX_TERMS]]
+    unit = _UNITS[kind] if _amount_text(terms[0].amount) == "1" else _UNITS_PLURAL[kind]
+    parts[0] = _some(terms[0], unit)
     if len(terms) > MAX_TERMS:
         parts.append(f"{len(terms) - MAX_TERMS} more")
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _unit(term: Term, kind: Kind, number: str) -> str:
+    """One unit of a feature: 'one step on grey', 'a step on grey'; or one event: 'a move'."""
+    return term.name if term.many else f"{number} {_UNITS[kind]} {term.name}"
+
+
+def _some(term: Term, unit: str) -> str:
+    """'2.54 steps on white', or '20 moves'."""
+    amount = _amount_text(term.amount)
+    if term.many:
+        return term.name if amount == "1" else f"{amount} {term.many}"
+    return f"{amount} {unit} {term.name}"
 
 
 def _is_single(terms: tuple[Term, ...]) -> bool:
@@ -285,7 +308,7 @@ def _rounded(amount: Fraction, digits: int) -> Decimal:
 
 
 def describe(
-    cone: Any, names: Sequence[str] | None = None, *, kind: Kind | None = None
+    cone: Any, names: Sequence[Name] | None = None, *, kind: Kind | None = None
 ) -> list[str]:
     """What the class says of the rewards of features: equalities first, then facets.
 
@@ -304,15 +327,15 @@ def describe(
     if hasattr(cone, "facets") and hasattr(cone, "demonstrations"):
         return [facet["words"] for facet in cone.facets]
     if not isinstance(cone, Cone) and isinstance(getattr(cone, "cone", None), Cone):
-        mdp = cone.members[0].task.mdp
-        names = _feature_names(mdp) if names is None else names
-        cone, kind = cone.cone, _kind(mdp) if kind is None else kind
+        task = cone.members[0].task
+        names = _feature_names(task) if names is None else names
+        cone, kind = cone.cone, _kind(task.mdp) if kind is None else kind
     told = "a Task, its class or a lesson, such as equivalence_class(task)"
     instance(cone, Cone, "cone", told)
     return _sentences(cone, names, "state" if kind is None else kind)
 
 
-def _sentences(cone: Cone, names: Sequence[str] | None, kind: Kind) -> list[str]:
+def _sentences(cone: Cone, names: Sequence[Name] | None, kind: Kind) -> list[str]:
     weights = cone.true_weights.fractions()
     return [
         describe_half_space(
@@ -323,25 +346,28 @@ def _sentences(cone: Cone, names: Sequence[str] | None, kind: Kind) -> list[str]
     ]
 
 
-def row_words(cone: Cone, mdp: MDP, row: int) -> str:
-    """What one row of a class says about the features of a model, in plain English."""
+def row_words(cone: Cone, task: Task, row: int) -> str:
+    """What one row of a class says about the features of a task, in plain English."""
     exact = cone.rows.exact
     return describe_half_space(
         cone.rows.normals[row].tolist() if exact is None else exact[row],
-        _feature_names(mdp),
+        _feature_names(task),
         equality=row in cone.equalities,
-        kind=_kind(mdp),
+        kind=_kind(task.mdp),
         weights=cone.true_weights.fractions(),
     )
 
 
-def side_words(mdp: MDP, normal: Sequence[Any]) -> tuple[str, str]:
-    """What a normal counts for and against of the features of a model, in plain English."""
-    return two_sides(normal, _feature_names(mdp), kind=_kind(mdp))
+def side_words(task: Task, normal: Sequence[Any]) -> tuple[str, str]:
+    """What a normal counts for and against of the features of a task, in plain English."""
+    return two_sides(normal, _feature_names(task), kind=_kind(task.mdp))
 
 
-def _feature_names(mdp: MDP) -> list[str]:
-    return [printable(mdp.feature_name(i)) for i in range(mdp.n_features)]
+def _feature_names(task: Task) -> Sequence[Name]:
+    """What the features are called, as the events of a known environment where all are."""
+    names = [printable(task.mdp.feature_name(i)) for i in range(task.mdp.n_features)]
+    events = [event for name in names if (event := event_words(task.name, name))]
+    return events if len(events) == len(names) else names
 
 
 def _kind(mdp: MDP) -> Kind:

@@ -18,6 +18,23 @@ LONGEST_STATE = 90
 ENDED = " (end)"
 """How the name of a state ends that looks like another one, but in which the episode has ended."""
 
+EVENTS = {
+    "Taxi": {
+        "reward 20": ("delivering the passenger", "deliveries"),
+        "reward -10": ("a wrong pick-up or drop-off", "wrong pick-ups or drop-offs"),
+        "reward -1": ("a move", "moves"),
+    },
+    "CliffWalking": {
+        "reward -1": ("a step", "steps"),
+        "reward -100": ("falling off the cliff", "falls off the cliff"),
+    },
+    "FrozenLake": {
+        "reward 1": ("reaching the goal", "arrivals at the goal"),
+        "reward 0": ("any other step, also into a hole", "other steps"),
+    },
+}
+"""What pays each reward of an environment: one of it, and several."""
+
 
 def state_words(where: MDP | Task, state: int, longest: int = LONGEST_STATE) -> str:
     """A state as people find it: its name, or where it lies on the grid, or its number.
@@ -74,3 +91,12 @@ def episode_numbers(episodes: Sequence[int]) -> dict[int, str]:
 def step_words(demonstration: int, step: int, kind: str = "demonstration") -> str:
     """'demonstration 1, step 4'; both are counted from 1, and given as from 0."""
     return f"{kind} {demonstration + 1}, step {step + 1}"
+
+
+def event_words(task_name: str, feature: str) -> tuple[str, str] | None:
+    """What happens where a known environment pays a reward; None elsewhere.
+
+    task_name: the environment's id, also with words behind it. feature: the name of a feature.
+    """
+    known, version, _ = task_name.partition("-v")
+    return EVENTS.get(known, {}).get(feature) if version else None

@@ -152,7 +152,7 @@ def test_taxi_says_why_one_is_enough():
         "something about the reward: 2,800 comparisons, 19 different statements. All of them "
         "follow from just 2 of them, and one demonstration shows them all."
     ) in page
-    assert "one unit of reward 20 is worth at least 20 units of reward -1" in page
+    assert "delivering the passenger is worth at least 20 moves" in page
 
 
 def test_frozen_lake_lists_what_cannot_be_shown():

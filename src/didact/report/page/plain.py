@@ -18,12 +18,11 @@ from typing import Any
 from didact.bec.words import HalfSpaceWords, Term, half_space_words
 from didact.inputs import counted, shown_name
 from didact.mdp import Task
-from didact.mdp.naming import action_words
+from didact.mdp.naming import action_words, event_words
 from didact.report.page.facts import Facts, Said
 from didact.report.page.neutral import joined, slips
 from didact.report.page.scene import Scene, amount, state_in_words
 from didact.report.page.world import PAYS
-from didact.worlds.gym.environments import event_words
 
 MAX_COUNTED = 1000
 """Steps are counted up to so many."""

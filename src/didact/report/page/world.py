@@ -14,12 +14,12 @@ import numpy as np
 
 from didact.mdp import Task
 from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.naming import event_words
 from didact.mdp.task import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.grid import N_COLOURS, falls, grid_scene
 from didact.report.page.scene import WIDEST_CELL, Box, Picture, Place, Scene, across, stub, view_of
 from didact.report.page.templates import render
-from didact.worlds.gym.environments import event_words
 
 if TYPE_CHECKING:
     from didact.report.page.facts import BeliefFacts, Facts

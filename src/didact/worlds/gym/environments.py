@@ -51,33 +51,6 @@ _ACTION_NAMES = {
 }
 
 
-EVENTS = {
-    "Taxi": {
-        "reward 20": ("delivering the passenger", "deliveries"),
-        "reward -10": ("a wrong pick-up or drop-off", "wrong pick-ups or drop-offs"),
-        "reward -1": ("a move", "moves"),
-    },
-    "CliffWalking": {
-        "reward -1": ("a step", "steps"),
-        "reward -100": ("falling off the cliff", "falls off the cliff"),
-    },
-    "FrozenLake": {
-        "reward 1": ("reaching the goal", "arrivals at the goal"),
-        "reward 0": ("any other step, also into a hole", "other steps"),
-    },
-}
-"""What pays each reward of an environment: one of it, and several."""
-
-
-def event_words(task_name: str, feature: str) -> tuple[str, str] | None:
-    """What happens where a known environment pays a reward; None elsewhere.
-
-    task_name: the environment's id, also with words behind it. feature: the name of a feature.
-    """
-    known, version, _ = task_name.partition("-v")
-    return EVENTS.get(known, {}).get(feature) if version else None
-
-
 @dataclass(frozen=True)
 class Notes:
     """What is known of an environment besides its table; `layout` is that of its own states."""
