@@ -359,3 +359,9 @@ def test_a_known_environment_speaks_of_its_events():
         describe(from_gymnasium("Taxi-v4"))[0]
         == "delivering the passenger is worth at least 20 moves"
     )
+
+
+@pytest.mark.parametrize("name", [("a", "b", "c"), ("a",), ("a", 5), (5, "a"), 5, None])
+def test_what_is_no_name_is_refused_in_one_line(name):
+    with pytest.raises(InvalidParameter, match="a name must be a str"):
+        describe_half_space((1, -1), [name, "b"])

@@ -191,15 +191,17 @@ def _names_for(entries: list[Fraction], names: Sequence[Name] | None) -> list[tu
     """What one of each feature is called, and several of it where it counts events, else ''."""
     if names is None:
         return [(f"feature {i}", "") for i in range(len(entries))]
-    given = [
-        name if isinstance(name, tuple) else (instance(name, str, "a name"), "")
-        for name in listed(names, "names", "texts")
-    ]
+    given = [_one_and_many(name) for name in listed(names, "names", "texts")]
     if len(given) != len(entries):
         raise InvalidParameter(
             f"names must name each of the {len(entries)} features; there are {len(given)}"
         )
     return given
+
+
+def _one_and_many(name: Any) -> tuple[str, str]:
+    one, many = name if isinstance(name, tuple) and len(name) == 2 else (name, "")
+    return instance(one, str, "a name"), instance(many, str, "a name")
 
 
 def _scale(entries: list[Fraction]) -> Fraction:
