@@ -13,7 +13,7 @@ import numpy as np
 
 from didact.bec.classes import EquivalenceClass, class_of, shown_pairs
 from didact.errors import InvalidParameter
-from didact.inputs import as_text, choice, entries, seconds, shown, shown_name
+from didact.inputs import entries, seconds, shown, shown_name
 from didact.mdp import Family, Task
 from didact.mdp.showing import draw, in_notebook, write_page
 from didact.numerics.exact import changed
@@ -21,7 +21,7 @@ from didact.random import stream
 from didact.teaching.build import TeachSettings
 from didact.teaching.lesson import ENUMERATED, EXCEEDED, FROM_BAD_TO_GOOD, TESTED, Lesson
 from didact.teaching.loss.cells import affordable_cells
-from didact.teaching.loss.good_enough import LEARNERS, SharedFindings, as_goal, read_loss
+from didact.teaching.loss.good_enough import SharedFindings, as_goal
 from didact.teaching.loss.region import mean_loss, region_of
 from didact.teaching.loss.search import boundary_rounds, largest
 from didact.teaching.loss.space import weight_space
@@ -167,18 +167,14 @@ def frontier(
         raise InvalidParameter("losses must be a list of bounds, as ['10%', '1%']")
     if progress is not None and not callable(progress):
         raise InvalidParameter(f"progress must be a function of a text; it is {shown(progress)}")
-    choice(learner_model, "learner_model", ("both", *LEARNERS))
-    if isinstance(task, Family) and len({is_share for _, is_share in map(read_loss, losses)}) > 1:
+    goals = [as_goal(loss, learner_model, teacher) for loss in losses]
+    if isinstance(task, Family) and len({goal.is_share for goal in goals}) > 1:
         raise InvalidParameter("losses in a family must be all percentages or all amounts")
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
     how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
     bec = class_of(task, bec, **how)
     makes = _Lessons(
-        task,
-        bec,
-        TeachSettings.of(settings, teacher=as_text(teacher, "teacher")),
-        learner_model,
-        deadline,
+        task, bec, TeachSettings.of(settings, teacher=teacher), learner_model, deadline
     )
     makes.progress = progress
     lessons = makes.good_enough(losses)

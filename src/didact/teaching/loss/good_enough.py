@@ -103,7 +103,7 @@ def as_goal(
     loss: Any, learner_model: str, teacher: str, shared: SharedFindings | None = None
 ) -> Goal:
     """The goal that was asked for, checked; shared: what other bounds met of its candidates."""
-    if teacher not in ("scot", "exact"):
+    if not isinstance(teacher, str) or teacher not in ("scot", "exact"):
         raise InvalidParameter(f"loss needs the teacher 'scot' or 'exact'; it is {shown(teacher)}")
     chosen = choice(learner_model, "learner_model", ("both", *LEARNERS))
     learners = LEARNERS if chosen == "both" else (chosen,)
