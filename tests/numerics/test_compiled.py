@@ -255,6 +255,21 @@ def test_while_a_kernel_is_compiled_others_are_told(tmp_path: Path) -> None:
     assert in_new_process(tmp_path, run) == ["False False"]
 
 
+def test_what_was_interrupted_is_no_longer_compiled(tmp_path: Path) -> None:
+    run = """
+from didact.numerics.compiled import is_compiling
+def interrupted(*_):
+    raise KeyboardInterrupt
+halved._dispatcher(cached=True)
+halved._dispatchers[True] = interrupted
+try:
+    halved.compiled(3.0)
+except KeyboardInterrupt:
+    print(is_compiling())
+"""
+    assert in_new_process(tmp_path, run)[-1] == "False"
+
+
 @pytest.mark.parametrize(
     "trouble",
     [

@@ -72,15 +72,15 @@ class Kernel:
             return self.plain(*arguments)
         dispatcher = self._dispatcher(cached=True)
         try:
-            result = dispatcher(*arguments)
+            return dispatcher(*arguments)
         except Exception:  # of a damaged file, or a full disk: nothing of the kernel has run yet
             for path in _cache_files(dispatcher):
                 with suppress(OSError):
                     os.unlink(path)
             self._dispatchers[True] = dispatcher = self._dispatcher(cached=False)
-            result = dispatcher(*arguments)
-        _compiling.discard(self.__name__)
-        return result
+            return dispatcher(*arguments)
+        finally:  # also where the user interrupts it: nothing is compiled then
+            _compiling.discard(self.__name__)
 
     def fingerprint(self) -> str:
         """A digest of the kernel's code and of all kernels, constants and named tuples it uses."""
