@@ -12,6 +12,7 @@ from didact import make
 from didact.studies.people.design import design_study
 from didact.studies.people.results import (
     COLUMNS,
+    Difference,
     codebook,
     difference,
     needed,
@@ -43,11 +44,22 @@ def test_differences_are_those_of_welch():
     scored = {"a": rng.random(12), "b": rng.random(9) / 2}
     found = difference(scored, "a", "b")
     wanted = ttest_ind(scored["a"], scored["b"], equal_var=False).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+    assert found.interval == pytest.approx((wanted.low, wanted.high))
     assert found.mean == pytest.approx(scored["a"].mean() - scored["b"].mean())
-    assert found.effect_low < found.effect < found.effect_high
+    assert found.effect_interval[0] < found.effect < found.effect_interval[1]
     assert difference({"a": [1.0], "b": [0.0, 1.0]}, "a", "b") is None
-    assert difference({"a": [1.0, 1.0], "b": [1.0, 1.0]}, "a", "b").effect == 0.0
+
+
+def test_without_spread_there_is_no_interval_and_no_effect():
+    scored = {"a": [1.0, 1.0], "b": [0.5, 0.5]}
+    assert difference(scored, "a", "b") == Difference(0.5, None, None, None)
+    conditions = DESIGN.conditions
+    n = 2 * len(conditions)
+    given = {p: [int(DESIGN.condition_of(p) == conditions[0])] * 4 for p in range(n)}
+    found = report(DESIGN, answers(given))
+    nothing = "cannot be computed: no spread within the conditions"
+    assert found.tables[1][1] == (conditions[0], "+1.000", nothing)
+    assert "inf" not in found.markdown()
 
 
 def test_hedges_effect_by_hand():

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,18 +86,16 @@ PATH_COLUMNS = {
 }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How much better one condition scores than another: Welch's interval, and Hedges' g."""
+class Difference(NamedTuple):
+    """How much better one condition scores than another: Welch's interval, and Hedges' g with its.
 
-    one: str
-    other: str
+    Where all scores of each condition are equal only the mean can be computed; the others are None.
+    """
+
     mean: float
-    low: float
-    high: float
-    effect: float
-    effect_low: float
-    effect_high: float
+    interval: tuple[float, float] | None = None
+    effect: float | None = None
+    effect_interval: tuple[float, float] | None = None
 
 
 def scores(answers: Iterable[Mapping[str, Any]], design: Design) -> dict[str, list[float]]:
@@ -133,22 +130,16 @@ def difference(scored: Mapping[str, Sequence[float]], one: str, other: str) -> D
     if min(a.size, b.size) < 2:
         return None
     mean, va, vb = float(a.mean() - b.mean()), a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
-    error = math.sqrt(va + vb)
-    freedom = 1.0
-    if error > 0:
-        freedom = (va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1))
-    reach = float(t.ppf((1 + LEVEL) / 2, freedom)) * error
+    if max(np.ptp(a), np.ptp(b)) == 0:  # the variance of equal scores may be a rounding error
+        return Difference(mean)
+    freedom = (va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1))
+    reach = float(t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(va + vb)
     n = a.size + b.size
     squares = (a.size - 1) * a.var(ddof=1) + (b.size - 1) * b.var(ddof=1)
-    pooled = math.sqrt(squares / (n - 2))
-    effect = (1 - 3 / (4 * n - 9)) * mean / pooled if pooled > 0 else math.copysign(math.inf, mean)
-    effect = 0.0 if mean == 0 else effect
-    spread = math.sqrt(n / (a.size * b.size) + effect**2 / (2 * n)) if pooled > 0 else 0.0
+    effect = (1 - 3 / (4 * n - 9)) * mean / math.sqrt(squares / (n - 2))
+    spread = math.sqrt(n / (a.size * b.size) + effect**2 / (2 * n))
     wide = float(norm.ppf((1 + LEVEL) / 2)) * spread
-    return Difference(
-        *(one, other, mean, mean - reach, mean + reach),
-        *(effect, effect - wide, effect + wide),
-    )
+    return Difference(mean, (mean - reach, mean + reach), effect, (effect - wide, effect + wide))
 
 
 def needed(spread: float, x: float, power: float = 0.8) -> int:
@@ -336,15 +327,17 @@ def report(design: Design, answers: Sequence[Mapping[str, Any]]) -> ScoreReport:
     differences = [(f"against {base}", "difference", "Hedges' g")]
     for name in design.conditions[:-1]:
         apart = difference(scored, name, base)
-        differences.append(
-            (name, "too few", "")
-            if apart is None
-            else (
-                name,
-                f"{apart.mean:+.3f} [{apart.low:+.3f}, {apart.high:+.3f}]",
-                f"{apart.effect:+.2f} [{apart.effect_low:+.2f}, {apart.effect_high:+.2f}]",
+        if apart is None:
+            cells = ("too few", "")
+        elif apart.interval is None or apart.effect_interval is None:
+            cells = (f"{apart.mean:+.3f}", "cannot be computed: no spread within the conditions")
+        else:
+            (low, high), (least, most) = apart.interval, apart.effect_interval
+            cells = (
+                f"{apart.mean:+.3f} [{low:+.3f}, {high:+.3f}]",
+                f"{apart.effect:+.2f} [{least:+.2f}, {most:+.2f}]",
             )
-        )
+        differences.append((name, *cells))
     about = (
         "Share of right answers in the test, of those who finished it and passed the attention "
         "item; 95% intervals."
