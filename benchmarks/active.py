@@ -95,7 +95,7 @@ def _walk(task: didact.Task, n: int) -> Belief:
 
 def areas() -> Iterator[list[str]]:
     settings = {"n_queries": QUERIES, "horizon": HORIZON, "threads": 1}
-    found = compare(worlds(), STRATEGIES, seed=0, n_jobs=os.cpu_count() or 1, **settings)
+    found = compare(worlds(), STRATEGIES, seed=0, jobs=os.cpu_count() or 1, **settings)
     yield from rows_of(found)
 
 

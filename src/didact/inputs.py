@@ -131,7 +131,7 @@ ELSEWHERE = {
     "confidence": "confidence (the paper's alpha) is for learners",
     "horizon": "horizon (the paper's H) is for teachers and for the learner bio-irl",
     "rollouts": "rollouts (the paper's m) is for teachers",
-    "jobs": "jobs is for run_study",
+    "jobs": "jobs is for run_study and compare",
 }
 """Where a name that is meant belongs, for calls that do not take it."""
 

@@ -71,7 +71,7 @@ def test_areas_and_paired_differences():
         (None, (), {}, "at least one task and one strategy"),
         (None, ("random", "random"), {}, "strategies must differ"),
         (None, ("best",), {}, "no strategy is called 'best'"),
-        (None, ("random",), {"n_jobs": 0}, "n_jobs must be a whole number from 1"),
+        (None, ("random",), {"jobs": 0}, "jobs must be a whole number from 1"),
         (None, ("random",), {"n_queries": 0}, "n_queries must be a whole number from 1"),
     ],
 )
@@ -83,7 +83,7 @@ def test_bad_comparisons_are_told_in_one_line(tasks, names, options, message):
 def test_processes_change_nothing():
     settings = {"n_queries": 2, "horizon": 2, "n_steps": 200, "n_chains": 2, "seed": 1}
     one, two = (
-        compare(worlds(2), ("max-var", "max-infogain"), n_jobs=n, **settings).document()
+        compare(worlds(2), ("max-var", "max-infogain"), jobs=n, **settings).document()
         for n in (1, 2)
     )
     assert one == two

@@ -135,13 +135,13 @@ def compare(
     *,
     n_queries: int = 20,
     seed: int = 0,
-    n_jobs: int = 1,
+    jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> StrategyComparison:
     """Run every strategy on every task with the same seeds; options go to `ask`.
 
-    n_jobs: so many processes; the result does not depend on it. progress: called with the number
+    jobs: so many processes; the result does not depend on it. progress: called with the number
     of worlds done and their total.
     """
     names, worlds = tuple(strategies), list(tasks)
@@ -153,9 +153,9 @@ def compare(
     for name in names:
         find_strategy(name)
     roots = [int(stream(seed, "compare", i).integers(2**63)) for i in range(len(worlds))]
-    jobs = [(task, names, count, root, options) for task, root in zip(worlds, roots, strict=True)]
+    work = [(task, names, count, root, options) for task, root in zip(worlds, roots, strict=True)]
     found = []
-    for done, result in enumerate(_results(jobs, whole_number(n_jobs, "n_jobs", 1)), 1):
+    for done, result in enumerate(_results(work, whole_number(jobs, "jobs", 1)), 1):
         found.append(result)
         if progress is not None:
             progress(done, len(worlds))
@@ -171,15 +171,15 @@ def compare(
     )
 
 
-def _results(jobs: list[Any], n_jobs: int) -> Any:
-    if n_jobs == 1:
-        return (_one_world(*job) for job in jobs)
+def _results(work: list[Any], jobs: int) -> Any:
+    if jobs == 1:
+        return (_one_world(*given) for given in work)
     from joblib import Parallel, delayed
 
     with without_interrupts(by_loky=True):
-        calls = (delayed(_one_world)(*job) for job in jobs)
+        calls = (delayed(_one_world)(*given) for given in work)
         own = {"initializer": begin_worker, "initargs": (os.getpid(),)}
-        return Parallel(n_jobs=n_jobs, return_as="generator", **own)(calls)
+        return Parallel(n_jobs=jobs, return_as="generator", **own)(calls)
 
 
 def _one_world(
