@@ -11,7 +11,7 @@ from typing import Any
 from didact.errors import InvalidParameter
 from didact.inputs import shown
 from didact.learners.chains.options import published_chain
-from didact.studies.paper.published import CLAIMS, PRINTED
+from didact.studies.paper.common import CLAIMS, PRINTED
 from didact.studies.study import BUILT_IN, find_study
 from didact.studies.summary import Claim, Printed
 

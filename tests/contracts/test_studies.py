@@ -22,7 +22,7 @@ from didact.report.studies import (
     report_records,
 )
 from didact.studies import Study, find_study, register_study, studies
-from didact.studies.paper.published import CLAIMS
+from didact.studies.paper.common import CLAIMS
 from didact.studies.study import BUILT_IN, departures, origins
 from didact.studies.summary import Summary
 from didact.studies.workers import attempt

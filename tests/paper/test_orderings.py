@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from didact.report.reproduce import reproduce
-from didact.studies.paper import active, chain
+from didact.studies.paper import curves, worked_examples
 from didact.studies.paper.table1 import (
     BIRL,
     CLOSED,
@@ -101,21 +101,21 @@ def test_policy_a_of_the_chain_wins_under_bio_irl(quick):
     (report,) = [report for report in quick.reports if report.study.name == "chain"]
     settings, record = report.settings, report.records[0]
     assert len(record["candidates"]) == 4
-    assert min(chain.likelihoods(settings, record, 0.0, "optimal").values()) > 0.99
+    assert min(worked_examples.likelihoods(settings, record, 0.0, "optimal").values()) > 0.99
     for trust in (1.0, 10.0):
-        found = chain.likelihoods(settings, record, trust, "optimal")
+        found = worked_examples.likelihoods(settings, record, trust, "optimal")
         assert max(found, key=found.__getitem__) == "A"
         assert found["A"] > 0.99
 
 
 def test_the_teaching_sequence_beats_random_questions():
     settings = replace(
-        active.STUDY.quick, trials=3, size=6, features=5, steps=2000, queries=5,
+        curves.ACTIVE.quick, trials=3, size=6, features=5, steps=2000, queries=5,
         strategies=("random", "scot"),
     )  # fmt: skip
-    records = [active.trial(settings, number) for number in range(settings.trials)]
+    records = [curves.query_trial(settings, number) for number in range(settings.trials)]
     areas = {
-        name: estimate(active.area(r, name, "wrong") for r in records).mean
+        name: estimate(curves.area(r, name, "wrong") for r in records).mean
         for name in settings.strategies
     }
     assert areas["scot"] < areas["random"]

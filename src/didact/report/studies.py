@@ -17,7 +17,7 @@ from typing import Any
 from didact.files.tables import csv_text, markdown_text
 from didact.inputs import counted
 from didact.report.page.templates import as_it_is, render
-from didact.studies.paper.published import SECONDS, printed
+from didact.studies.paper.common import SECONDS, printed
 from didact.studies.store import RunInfo
 from didact.studies.study import BUILT_IN, Record, Study, departures, origins, told
 from didact.studies.summary import (

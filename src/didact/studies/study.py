@@ -236,20 +236,20 @@ class Study:
 
 ENTRY_POINTS = "didact.studies"
 BUILT_IN = {
-    "example": "didact.studies.paper.example:STUDY",
+    "example": "didact.studies.paper.worked_examples:EXAMPLE",
     "table1": "didact.studies.paper.table1:STUDY",
     "features": "didact.studies.paper.features:STUDY",
-    "uvm-failure": "didact.studies.paper.uvm_failure:STUDY",
-    "active": "didact.studies.paper.active:STUDY",
-    "chain": "didact.studies.paper.chain:STUDY",
-    "balls": "didact.studies.paper.balls:STUDY",
+    "uvm-failure": "didact.studies.paper.worked_examples:FAILURE",
+    "active": "didact.studies.paper.curves:ACTIVE",
+    "chain": "didact.studies.paper.worked_examples:CHAIN",
+    "balls": "didact.studies.paper.curves:BALLS",
 }
 """The paper's studies, in its order."""
 
 OWN = {
-    "families": "didact.studies.extensions.families:STUDY",
+    "families": "didact.studies.extensions.lesson_sizes:FAMILIES",
     "exams": "didact.studies.extensions.exams:STUDY",
-    "frontier": "didact.studies.extensions.frontier:STUDY",
+    "frontier": "didact.studies.extensions.lesson_sizes:FRONTIER",
     "people": "didact.studies.extensions.demonstrators:STUDY",
     "simulators": "didact.studies.extensions.simulators:STUDY",
 }

@@ -357,16 +357,19 @@ def table_of(
     title: str,
     rows_are: str,
     rows: Iterable[object],
-    found: Mapping[str, Sequence[Estimate]],
-    decimals: int = 2,
+    columns: Mapping[Column, Sequence[Estimate | TableCell | str | None]],
 ) -> Table:
-    """A table from lists of estimates, one for each column, with an entry for each row."""
-    cells = tuple(
-        TableCell(str(row), name, values[place])
+    """A table from its columns, each with an entry for each row.
+
+    An entry may be a cell, which knows what the paper prints there, or None where nothing stands.
+    """
+    cells = [
+        entry if isinstance(entry, TableCell) else TableCell(str(row), column.name, entry)
         for place, row in enumerate(rows)
-        for name, values in found.items()
-    )
-    return Table(title, rows_are, tuple(Column(name, decimals=decimals) for name in found), cells)
+        for column, entries in columns.items()
+        if (entry := entries[place]) is not None
+    ]
+    return Table(title, rows_are, tuple(columns), tuple(cells))
 
 
 def by_case(records: Iterable[Record]) -> dict[str, list[Record]]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,16 +28,17 @@ from didact.studies.study import Record, Study, setting
 from didact.studies.summary import (
     Claim,
     Column,
+    Estimate,
     Figure,
     Finding,
     Lines,
     Summary,
     Table,
-    TableCell,
     by_case,
     differences,
     estimate,
     series_of,
+    table_of,
 )
 from didact.worlds import make
 
@@ -152,22 +152,18 @@ def summarise(settings: ExamSettings, records: Sequence[Record]) -> Summary:
     return Summary((_table(cases_),), (_figure(settings, cases_),), _findings(records))
 
 
-COLUMNS = (
-    ("states", "number"), ("questions", "number"), ("closed states", "number"),
-    (ORDERED, "number"), (SHUFFLED, "number"), (CRITICAL, "percent"), (RANDOM, "percent"),
-)  # fmt: skip
+NUMBERS, SHARES = ("states", "questions", "closed states", ORDERED, SHUFFLED), (CRITICAL, RANDOM)
+"""What is counted, and of what a share is told in per cent."""
 
 
 def _table(cases_: Mapping[str, Sequence[Record]]) -> Table:
-    cells = [
-        TableCell(case, name, estimate(scale * value for value in _values(found, name)))
-        for case, found in cases_.items()
-        for name, kind in COLUMNS
-        for scale in ((100.0 if kind == "percent" else 1.0),)
-        if _values(found, name)
-    ]
-    columns: Any = tuple(Column(name, kind) for name, kind in COLUMNS)  # type: ignore[arg-type]
-    return Table("Exams of random grids", "world", columns, tuple(cells))
+    columns: dict[Column, list[Estimate | None]] = {}
+    for name in (*NUMBERS, *SHARES):
+        scale = 100.0 if name in SHARES else 1.0
+        every = [[scale * value for value in _values(found, name)] for found in cases_.values()]
+        column = Column(name, "percent" if name in SHARES else "number")
+        columns[column] = [estimate(values) if values else None for values in every]
+    return table_of("Exams of random grids", "world", cases_, columns)
 
 
 def _values(records: Sequence[Record], name: str) -> list[float]:

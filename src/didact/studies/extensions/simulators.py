@@ -30,11 +30,11 @@ from didact.studies.summary import (
     Series,
     Summary,
     Table,
-    TableCell,
     by_case,
     differences,
     estimate,
     series_of,
+    table_of,
 )
 from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import Clip, ClipLesson, clips_of, teach_observed
@@ -172,23 +172,22 @@ def summarise(settings: SimulatorSettings, records: Sequence[Record]) -> Summary
     return Summary((_table(cases_),), (_figure(cases_),), _findings(records))
 
 
-COLUMNS = (
-    ("clips", "number", 1.0),
-    ("shown steps", "number", 1.0),
-    ("open", "percent", 100.0),
-    ("mistaken", "percent", 100.0),
-    *((way, "percent", 1.0) for way in WAYS),
-)
-
-
 def _table(cases_: Mapping[str, Sequence[Record]]) -> Table:
-    cells = [
-        TableCell(case, name, estimate(scale * float(record[name]) for record in found))
-        for case, found in cases_.items()
-        for name, _, scale in COLUMNS
-    ]
-    columns: Any = tuple(Column(name, kind) for name, kind, _ in COLUMNS)  # type: ignore[arg-type]
-    return Table("Lessons in simulators", "world", columns, tuple(cells))
+    scales = {
+        Column("clips"): 1.0,
+        Column("shown steps"): 1.0,
+        Column("open", "percent"): 100.0,
+        Column("mistaken", "percent"): 100.0,
+        **{Column(way, "percent"): 1.0 for way in WAYS},
+    }
+    columns = {
+        column: [
+            estimate(scale * float(record[column.name]) for record in found)
+            for found in cases_.values()
+        ]
+        for column, scale in scales.items()
+    }
+    return table_of("Lessons in simulators", "world", cases_, columns)
 
 
 def _figure(cases_: Mapping[str, Sequence[Record]]) -> Figure:

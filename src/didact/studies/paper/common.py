@@ -1,4 +1,7 @@
-"""What several studies of the paper do: draw a world, give a lesson to a learner, draw losses."""
+"""What the paper's studies share: its printed numbers and claims, a world, a lesson learned.
+
+Numbers and claims are data: we compare with them and never fit to them.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,122 @@ from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.planning import Plan, evaluate, solve
 from didact.random import stream
-from didact.studies.study import Record
-from didact.studies.summary import Estimate, Lines, estimate, series_of
+from didact.studies.summary import Claim, Finding, Printed, TableCell, estimate, verdict_on
 from didact.worlds import make
+
+PAIRS, LOSS, WRONG, SECONDS = "pairs", "policy loss", "wrong actions", "seconds"
+"""The columns of the paper's tables."""
+
+_TABLE = (
+    ("UVM (10^4)", "3.850", "1.722", "44.074", "247.944"),
+    ("UVM (10^5)", "5.150", "1.539", "31.420", "567.961"),
+    ("UVM (10^6)", "6.650", "1.076", "19.568", "1620.578"),
+    ("UVM (10^7)", "8.450", "0.555", "18.642", "10291.365"),
+    ("SCOT (redundant)", "66.740", "0.001", "0.617", "12.407"),
+    ("SCOT", "17.160", "0.001", "0.667", "0.965"),
+    ("Random", "17.700", "0.015", "10.123", "0.000"),
+)
+REPLICATES = 20
+"""The caption says 20. Two of the means are no twentieths of whole numbers; they fit 50."""
+
+PRINTED: tuple[Printed, ...] = tuple(
+    Printed("table1", row, column, text, REPLICATES, "the appendix's full table")
+    for row, *numbers in _TABLE
+    for column, text in zip((PAIRS, LOSS, WRONG, SECONDS), numbers, strict=True)
+)
+
+_CLAIMS = {
+    "example": (
+        ("policy", "the policy's half-spaces are 2.539 w0 - w1 >= 0 and -w0 >= 0",
+         "appendix, Example"),
+        ("demonstration",
+         "the demonstration's half-spaces are -w0 >= 0 and w0 - w1 >= 0, which is looser",
+         "appendix, Example (there with w1, w2)"),
+        ("top-right", "started in the top right cell, a demonstration has the class of the policy",
+         "Figure 1 and its text"),
+    ),
+    "table1": (
+        ("underestimates", "UVM underestimates the number of pairs needed", "Table 1, caption"),
+        ("samples", "UVM picks more pairs with more samples", "the appendix's full table"),
+        ("slightly", "more samples lower UVM's loss", "text, Algorithm comparison: only slightly"),
+        ("accurate", "SCOT finds demonstrations that lead to the correct policy",
+         "text, Algorithm comparison"),
+        ("redundant", "without removing redundant half-spaces lessons are much larger",
+         "appendix, full results"),
+        ("redundant-loss", "such lessons lead to a slightly lower loss", "appendix, full results"),
+        ("random", "at about the same size, random demonstrations teach worse than SCOT's",
+         "the appendix's full table"),
+        ("computation", "SCOT needs orders of magnitude less computation than UVM",
+         "text, Algorithm comparison"),
+    ),
+    "features": (
+        ("grows", "SCOT picks more demonstrations as the number of features grows",
+         "appendix, full results"),
+        ("underestimates", "UVM underestimates the demonstrations needed with 10 or more features",
+         "text, Algorithm comparison"),
+        ("plateau", "UVM's pairs plateau and even slightly decrease", "appendix, full results"),
+        ("computation", "UVM needs nearly three orders of magnitude more computation",
+         "appendix, full results"),
+    ),
+    "uvm-failure": (
+        ("certain", "UVM stops with an estimated volume of zero", "appendix, UVM"),
+        ("open",
+         "it leaves the upper right cell without a demonstration and red against grey unknown",
+         "appendix, UVM"),
+    ),
+    "active": (
+        ("scot", "SCOT's sequence is a lower bound for the active strategies",
+         "Figure 2 and its text"),
+        ("early", "all active strategies perform similarly for early queries",
+         "Figure 2 and its text"),
+        ("approximation", "maximum VaR is a good approximation of maximally informative queries",
+         "Figure 2 and its text"),
+        ("entropy", "maximum entropy ends no better than random", "Figure 2 and its text"),
+        ("later",
+         "maximum VaR and maximum infogain perform better than maximum entropy for later queries",
+         "Figure 2 and its text"),
+    ),
+    "chain": (
+        ("equal",
+         "BIRL gives all rewards that lead to any of the policy candidates a likelihood of 1.0",
+         "Figure 3, caption"),
+        ("wins", "BIO-IRL gives policy A the highest likelihood", "Figure 3, caption"),
+    ),
+    "balls": (
+        ("faster", "BIO-IRL learns from fewer informative demonstrations than BIRL",
+         "Figure 4 and its text"),
+    ),
+}  # fmt: skip
+"""What the paper says in words: key, words and place, by study."""
+CLAIMS: dict[tuple[str, str], Claim] = {
+    (study, key): Claim(study, key, words, source)
+    for study, claims in _CLAIMS.items()
+    for key, words, source in claims
+}
+
+
+def printed(study: str, row: str, column: str) -> Printed | None:
+    """What the paper prints at a place, if anything."""
+    places = (p for p in PRINTED if (p.study, p.row, p.column) == (study, row, column))
+    return next(places, None)
+
+
+def compared(
+    study: str, row: str, column: str, values: Iterable[float], *, papers: str | None = None
+) -> TableCell:
+    """The cell of these values, beside the paper's number where it prints one.
+
+    papers: the paper's row to compare with, where ours has another name.
+    """
+    ours = estimate(values)
+    paper = printed(study, papers or row, column)
+    return TableCell(row, column, ours, paper, None if paper is None else verdict_on(ours, paper))
+
+
+def finding(study: str, key: str, holds: bool | None, evidence: str) -> Finding:
+    """What our numbers say to the paper's claim `key`."""
+    return Finding(CLAIMS[study, key], None if holds is None else bool(holds), evidence)
+
 
 STUCK = 3.0
 """A chain is stuck when weights are known that are likelier than its best by so many nats."""
@@ -72,27 +188,3 @@ def is_stuck(
 
     best = max(log_likelihood(np.asarray(weights)) for weights in others)
     return best - log_likelihood(found) > STUCK
-
-
-MEASURES = {"wrong": "wrong actions, % of states", "loss": "policy loss"}
-Curves = dict[str, list[Estimate]]
-"""A measure at each place, by who was measured."""
-
-
-def curves_of(
-    records: Sequence[Record], names: Iterable[str], measure: str, places: Sequence[int]
-) -> Curves:
-    """The means over trials of a measure at places of each one's list."""
-    return {
-        name: [estimate(record[name][measure][place] for record in records) for place in places]
-        for name in names
-    }
-
-
-def curves_panel(
-    measure: str, x_title: str, xs: Sequence[int], curves: Mapping[str, Sequence[Estimate]]
-) -> Lines:
-    """The curves of a measure as lines."""
-    title = MEASURES[measure]
-    series = tuple(series_of(name, xs, found) for name, found in curves.items())
-    return Lines(title, x_title, title, series)

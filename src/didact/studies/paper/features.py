@@ -17,8 +17,7 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
-from didact.studies.paper.common import random_world
-from didact.studies.paper.published import finding
+from didact.studies.paper.common import finding, random_world
 from didact.studies.study import Record, Study, setting, told
 from didact.studies.summary import (
     Column,
@@ -28,11 +27,11 @@ from didact.studies.summary import (
     Lines,
     Summary,
     Table,
-    TableCell,
     all_of,
     differences,
     estimate,
     series_of,
+    table_of,
 )
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations, first_action
@@ -148,20 +147,14 @@ def _pairs(name: str, by_features: Mapping[int, Sequence[Record]]) -> dict[int, 
 
 
 def _table(settings: FeatureSettings, by_features: Mapping[int, Sequence[Record]]) -> Table:
-    cells = []
-    for n, found in by_features.items():
-        row = str(n)
-        cells.append(TableCell(row, "facets", estimate(r["facets"] for r in found)))
-        for name in (SCOT, UVM):
-            cells += [
-                TableCell(row, f"{name}: pairs", estimate(r[name]["pairs"] for r in found)),
-                TableCell(row, f"{name}: teaches", estimate(r[name]["teaches"] for r in found)),
-            ]
-    columns = [Column("facets")]
+    every = by_features.values()
+    columns = {Column("facets"): [estimate(r["facets"] for r in found) for found in every]}
     for name in (SCOT, UVM):
-        columns += [Column(f"{name}: pairs"), Column(f"{name}: teaches", "count")]
+        columns[Column(f"{name}: pairs")] = [*_pairs(name, by_features).values()]
+        taught = [estimate(record[name]["teaches"] for record in found) for found in every]
+        columns[Column(f"{name}: teaches", "count")] = taught
     title = f"Demonstrations of {settings.horizon} steps, {settings.size}x{settings.size} worlds"
-    return Table(title, "features", tuple(columns), tuple(cells))
+    return table_of(title, "features", by_features, columns)
 
 
 def _figure(by_features: Mapping[int, Sequence[Record]]) -> Figure:

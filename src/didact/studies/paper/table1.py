@@ -20,11 +20,17 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.mdp import Task
 from didact.random import stream
 from didact.studies.paper.common import (
+    LOSS,
+    PAIRS,
     STUCK,
+    WRONG,
     chain_of,
+    compared,
     drawn_seed,
+    finding,
     is_stuck,
     learned,
+    printed,
     random_world,
 )
 from didact.studies.paper.precision import (
@@ -35,7 +41,6 @@ from didact.studies.paper.precision import (
     redundant_lesson,
     volume_lesson,
 )
-from didact.studies.paper.published import LOSS, PAIRS, WRONG, compared, finding, printed
 from didact.studies.study import Record, Study, setting, told
 from didact.studies.summary import (
     Bars,
@@ -51,6 +56,7 @@ from didact.studies.summary import (
     differences,
     estimate,
     series_of,
+    table_of,
 )
 from didact.teaching import check, teach
 from didact.worlds import make
@@ -297,42 +303,37 @@ def summarise(settings: TableSettings, records: Sequence[Record]) -> Summary:
 
 def _lessons(worlds: _Worlds, rows: Iterable[str]) -> Table:
     """Every teacher's lessons, and what the paper's chain makes of them."""
-    cells = []
-    for row in rows:
-        beside = partial(compared, NAME, row, papers=SCOT if row == ROUNDED else None)
-        cells += [
-            beside(PAIRS, worlds.values(row, "pairs")),
-            TableCell(row, TEACHES, estimate(worlds.values(row, "teaches"))),
-            beside(LOSS, worlds.values(row, CHAIN, "loss")),
-            beside(WRONG, worlds.percents(row, CHAIN)),
-            TableCell(row, NOT_STUCK, estimate(1 - stuck for stuck in worlds.values(row, "stuck"))),
+
+    def beside(column: str, values: Callable[[str], Iterable[float]]) -> list[TableCell]:
+        """A cell of each row, with the paper's number where it prints one."""
+        return [
+            compared(NAME, row, column, values(row), papers=SCOT if row == ROUNDED else None)
+            for row in rows
         ]
-    columns = (
-        Column(PAIRS),
-        Column(TEACHES, "count"),
-        Column(LOSS, decimals=3),
-        Column(WRONG, "percent"),
-        Column(NOT_STUCK, "count"),
-    )
+
+    columns = {
+        Column(PAIRS): beside(PAIRS, lambda row: worlds.values(row, "pairs")),
+        Column(TEACHES, "count"): beside(TEACHES, lambda row: worlds.values(row, "teaches")),
+        Column(LOSS, decimals=3): beside(LOSS, lambda row: worlds.values(row, CHAIN, "loss")),
+        Column(WRONG, "percent"): beside(WRONG, lambda row: worlds.percents(row, CHAIN)),
+        Column(NOT_STUCK, "count"): beside(
+            NOT_STUCK, lambda row: (1 - stuck for stuck in worlds.values(row, "stuck"))
+        ),
+    }
     n = len(worlds.records)
     title = f"Lessons of single steps on {n} random worlds; the paper's chain learns"
-    return Table(title, "teacher", columns, tuple(cells))
+    return table_of(title, "teacher", rows, columns)
 
 
 def _learners(worlds: _Worlds, rows: Iterable[str]) -> Table:
     """The same lessons with every learner."""
-    names = (CHAIN, BIRL, LIKELIEST)
-    cells = []
-    for row in rows:
-        for name in names:
-            cells += [
-                TableCell(row, f"{name}: loss", estimate(worlds.values(row, name, "loss"))),
-                TableCell(row, f"{name}: wrong", estimate(worlds.percents(row, name))),
-            ]
-    columns: list[Column] = []
-    for name in names:
-        columns += [Column(f"{name}: loss", decimals=3), Column(f"{name}: wrong", "percent")]
-    return Table("The same lessons, other learners", "teacher", tuple(columns), tuple(cells))
+    columns = {}
+    for name in (CHAIN, BIRL, LIKELIEST):
+        losses = [estimate(worlds.values(row, name, "loss")) for row in rows]
+        columns[Column(f"{name}: loss", decimals=3)] = losses
+        wrong = [estimate(worlds.percents(row, name)) for row in rows]
+        columns[Column(f"{name}: wrong", "percent")] = wrong
+    return table_of("The same lessons, other learners", "teacher", rows, columns)
 
 
 # What the paper says of its table, judged with its own learner; ours is named beside it.

@@ -6,7 +6,7 @@ import pytest
 
 from didact.errors import InvalidParameter
 from didact.learners.chains.options import WALK_OPTIONS
-from didact.studies.paper.active import ActiveSettings, learner_options
+from didact.studies.paper.curves import ActiveSettings, learner_options
 
 
 def test_a_chain_walks_as_long_as_the_paper_says_or_until_it_has_mixed():

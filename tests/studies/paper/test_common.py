@@ -1,6 +1,6 @@
 """The paper's numbers and claims as they are printed, and ours beside them."""
 
-from didact.studies.paper.published import CLAIMS, PRINTED, compared, printed
+from didact.studies.paper.common import CLAIMS, PRINTED, compared, printed
 
 
 def test_the_printed_tables_are_those_of_the_paper():

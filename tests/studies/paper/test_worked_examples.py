@@ -8,8 +8,14 @@ import pytest
 
 from didact.learners.chains.bio_irl import InformationGap
 from didact.learners.evidence import as_evidence
-from didact.studies.paper.chain import ChainSettings, _world, demonstration, greedy_range, trial
-from didact.studies.paper.chain import summarise as summarise_chain
+from didact.studies.paper.worked_examples import (
+    ChainSettings,
+    _chain,
+    chain_trial,
+    demonstration,
+    greedy_range,
+    summarise_chain,
+)
 
 SETTINGS = ChainSettings(draws=400)
 
@@ -28,9 +34,9 @@ def greedy(normals, reference) -> float:
 
 
 def test_the_range_of_gaps_is_that_over_all_orders():
-    mdp = _world(SETTINGS).mdp
+    mdp = _chain(SETTINGS).mdp
     gap = InformationGap(as_evidence(mdp, [demonstration(SETTINGS)]), matching="greedy")
-    for entry in trial(SETTINGS, 0)["candidates"].values():
+    for entry in chain_trial(SETTINGS, 0)["candidates"].values():
         own = gap.of_reward(entry["weights"])
         reference = own.reference
         shown, lesson = (own.normals(pairs) for pairs in (gap.shown_pairs, own.lesson))
@@ -45,7 +51,7 @@ def test_the_range_of_gaps_is_that_over_all_orders():
 
 
 def test_the_report_says_that_the_text_does_not_decide():
-    record = trial(SETTINGS, 0)
+    record = chain_trial(SETTINGS, 0)
     finding = summarise_chain(SETTINGS, [record]).findings[1]
     assert finding.holds is None
     assert "A 0.000 to 0.319, B 0.042 to 0.333, C 0.188, D 0.212 to 0.399" in finding.evidence
