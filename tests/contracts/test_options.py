@@ -2,10 +2,12 @@
 
 Every option that help shows is a parameter of the function behind its command, or stands in the
 list of what only an edge has; and every keyword of that function can be given on the command line,
-or stands in the list of what only Python has.
+or stands in the list of what only Python has. A default that help shows is that of the parameter,
+and the choices of an option are its literals.
 """
 
 import inspect
+import typing
 
 import click
 import pytest
@@ -86,6 +88,15 @@ BEHIND = {
     "reproduce": [reproducing.reproduce],
     "observe": [didact.observe, ObserveSettings, ObserveWorkers, didact.certify, teach_observed],
 }
+OTHER_DEFAULTS = {
+    ("explain", "--teacher"): "scot: people watch whole rollouts, as SCOT shows them",
+    ("explain", "--out"): "a page goes somewhere; explain_task returns it",
+    ("frontier", "--losses"): "one text, with commas",
+    ("informativeness", "--rewards"): "true: the world's own weights are at hand",
+    ("observe", "--level"): "a share as a text, 95%",
+    ("observe", "--target"): "a share as a text, 2%",
+}
+"""Options whose default is not that of the parameter, and why."""
 SERVED = ("studio", "study")
 """Commands that serve pages, or are groups of others: Python has no function behind them."""
 WITH_FUNCTIONS = [name for name in COMMANDS if name not in SERVED]
@@ -124,3 +135,41 @@ def test_every_keyword_can_be_given_on_the_command_line(name):
     for keyword in inspect.signature(function).parameters:
         if keyword not in PYTHON_ONLY and (name, keyword) not in PYTHON_ONLY:
             assert keyword in offered or keyword == "weights", (name, keyword)
+
+
+def literals_of(function, name):
+    """The values that the annotation of a parameter lists; none where it is no Literal."""
+    if function.__module__.startswith("didact.cli"):
+        return set()  # annotated by names that are imported for type checkers alone
+    hint = typing.get_type_hints(function)[name]
+    parts = [hint, *typing.get_args(hint)]
+    return {v for p in parts if typing.get_origin(p) is typing.Literal for v in typing.get_args(p)}
+
+
+def same_parameters():
+    """Command, option, the first function behind it with a parameter of that name, the name."""
+    for command in WITH_FUNCTIONS:
+        behind = BEHIND.get(command) or [getattr(didact, command, didact.make)]
+        for option in command_named(command).params:
+            long = [name for name in option.opts if name.startswith("--")]
+            name = long[0].removeprefix("--").replace("-", "_") if long else None
+            owners = [each for each in behind if name in inspect.signature(each).parameters]
+            if owners:
+                yield command, option, owners[0], name
+
+
+def test_defaults_are_those_of_the_parameters_and_choices_their_literals():
+    n_defaults = n_choices = 0
+    for command, option, function, name in same_parameters():
+        where, shown = (command, f"--{name.replace('_', '-')}"), option.default
+        default = inspect.signature(function).parameters[name].default
+        if option.is_flag and not option.secondary_opts:
+            assert default in (False, inspect.Parameter.empty), where
+        elif isinstance(shown, str | int | float) and where not in OTHER_DEFAULTS:
+            assert str(shown) == str(default), where
+            n_defaults += 1
+        if isinstance(option.type, click.Choice) and (literals := literals_of(function, name)):
+            assert set(option.type.choices) == literals, where
+            n_choices += 1
+    assert n_defaults > 40
+    assert n_choices > 15

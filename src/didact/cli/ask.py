@@ -20,9 +20,7 @@ ANSWERS = "answers.json"
 
 
 @click.command("ask")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world and all draws")
+@options.world("a random world and all draws", has_members=False)
 @options.text(
     "--strategy",
     "max-var",
@@ -69,9 +67,7 @@ ANSWERS = "answers.json"
 @options.details
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
+    world: options.NamedWorld,
     n_queries: int,
     person: bool,
     first: str | None,
@@ -90,12 +86,12 @@ def command(
     from didact.active import AskSettings
     from didact.worlds.opening import open_task
 
-    task = open_task(world, options.world_settings(world, settings, seed))
+    task = open_task(world.name, world.parameters)
     numbers = options.read_numbers(states, "--states")
     where = AskSettings(states=numbers, repeat=given.pop("repeat"))
-    choices = _choices(given) | {"n_queries": n_queries, "seed": seed or 0}
+    choices = _choices(given) | {"n_queries": n_queries, "seed": world.seed or 0}
     if not person:
-        with printing.waiting(f"asking about {world}"):
+        with printing.waiting(f"asking about {world.name}"):
             run = _asked(task, first, out, settings=where, **choices)
         _report(task, run, out, as_json, details=details)
         return 0
@@ -106,9 +102,9 @@ def command(
         run = ask_at_terminal(task, first=first, out=out, settings=where, **choices)
     _report(task, run, out, as_json)
     if (run.demonstrations or run.belief.feedback) and not as_json:
-        again = [*(part for text in settings for part in ("-p", text))]
-        again += [] if seed is None else ["--seed", str(seed)]
-        learn = shlex.join(["didact", "learn", world, out, *again])
+        again = [*(part for text in world.texts for part in ("-p", text))]
+        again += [] if world.seed is None else ["--seed", str(world.seed)]
+        learn = shlex.join(["didact", "learn", world.name, out, *again])
         printing.print_line(f"  learn from all answers: {learn}")
     return 0
 

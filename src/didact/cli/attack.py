@@ -8,8 +8,8 @@ from didact.cli import options, printing
 
 
 @click.command("attack")
-@options.world_and_demonstrations(seed_of="a random world")
-@options.members
+@options.world("a random world")
+@click.argument("demonstrations")
 @click.option("--loss", metavar="LOSS|PERCENT", help="A learner is to lose so much, as 0.5 or 10%.")
 @click.option(
     "--drop/--no-drop", default=True, help="Whether they may be dropped; else flips only."
@@ -23,11 +23,8 @@ from didact.cli import options, printing
 @options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
-    world: str,
+    world: options.NamedWorld,
     demonstrations: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
     out: str | None,
     as_json: bool,
     **given: object,
@@ -40,11 +37,10 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE
     from didact.teaching import attack
-    from didact.worlds.opening import open_task_or_family
 
     if out is not None:
-        require_writable(out, PAGE, [world, demonstrations])
-    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
+        require_writable(out, PAGE, [world.name, demonstrations])
+    task = world.open()
     with printing.waiting(f"attacking {demonstrations}"):
         found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
     if out is not None:

@@ -26,10 +26,7 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
 
 
 @click.command("audit")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world")
-@options.members
+@options.world("a random world")
 @click.option(
     "--agent",
     metavar="AGENT",
@@ -66,10 +63,7 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
 @click.option("--against", metavar="AGENT", help="In a simulator: another agent, to compare.")
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     person: bool,
     as_json: bool,
     features: str | None,
@@ -85,22 +79,21 @@ def command(
     (--features) independent states are sampled: in how many another action gains more than --loss,
     and in which most. Exit code 0: passed; 3: failed, or not decided.
     """
-    if features is not None or _is_simulator(world):
-        if person or seed is not None or members is not None:
+    if features is not None or _is_simulator(world.name):
+        if person or world.seed is not None or world.members is not None:
             raise InvalidParameter("--person, --seed and --members are for tasks; leave them out")
         asked = {"agent": given["agent"], "against": against, "loss": given["loss"]}
         asked |= {"trust_pickle": given["trust_pickle"]}
-        return _audit_simulator(world, settings, features, weights, asked, as_json=as_json)
+        return _audit_simulator(world, features, weights, asked, as_json=as_json)
     for name, value in (("--weights", weights), ("--against", against)):
         if value is not None:
             raise InvalidParameter(f"{name} is for simulators, with --features; leave it out")
-    parameters = options.world_settings(world, settings, seed, members)
     if person:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
-            audited = audit_source(world, parameters, person=_choose, **given)
+            audited = audit_source(world, person=_choose, **given)
     else:
         with printing.waiting(f"auditing {given['agent']}"):
-            audited = audit_source(world, parameters, **given)
+            audited = audit_source(world, **given)
     if as_json:
         answers = None if audited.answers is None else [_listed(a) for a in audited.answers]
         printing.print_json({**audited.audit.to_dict(), "answers": answers})
@@ -118,8 +111,7 @@ def _is_simulator(world: str) -> bool:
 
 
 def _audit_simulator(
-    world: str,
-    settings: tuple[str, ...],
+    world: options.NamedWorld,
     features: str | None,
     weights: str | None,
     asked: Mapping[str, Any],
@@ -129,10 +121,8 @@ def _audit_simulator(
     """Audit an agent in a simulator, and another one in the same place, and print the result."""
     from didact.report.words.observed import audit_document, audit_lines
 
-    with printing.waiting(f"auditing {asked['agent'] or world}"):
-        first, second = simulator_audits(
-            world, options.read_settings(settings), features, weights, **asked
-        )
+    with printing.waiting(f"auditing {asked['agent'] or world.name}"):
+        first, second = simulator_audits(world, features, weights, **asked)
     if as_json:
         printing.print_json(audit_document(first, second))
     else:
@@ -141,8 +131,7 @@ def _audit_simulator(
 
 
 def simulator_audits(
-    world: str,
-    parameters: Mapping[str, Any],
+    world: options.NamedWorld,
     features: str | None,
     weights: str | None,
     *,
@@ -157,7 +146,7 @@ def simulator_audits(
     from didact.cli.observe import agent_of, environment_of
     from didact.files.extras import named_object
 
-    env = environment_of(world, dict(parameters))
+    env = environment_of(world.name, options.read_settings(world.texts))
     phi: Any = features
     if features not in (None, "auto"):
         phi = named_object(str(features), "--features")
@@ -232,8 +221,7 @@ class Audited:
 
 
 def audit_source(
-    source: str,
-    parameters: Mapping[str, Any] | None = None,
+    world: options.NamedWorld,
     *,
     agent: str | None = None,
     person: Choose | None = None,
@@ -251,11 +239,10 @@ def audit_source(
     """
     from didact.auditing import audit
     from didact.cli.policies import holds_answers, read_agent
-    from didact.worlds.opening import open_task_or_family
 
     if (agent is None) == (person is None):
         raise InvalidParameter("an audit needs --agent or --person, and not both")
-    task = open_task_or_family(source, parameters)
+    task = world.open()
     if person is not None:
         how = {} if loss is None else {"loss": loss, "time_limit": time_limit}
         answers, found = ask_all(_exam(task, exam_file, ask, settings), person, **how)

@@ -25,8 +25,8 @@ NEEDS_EXACT = (
 
 
 @click.command("check")
-@options.world_and_demonstrations(seed_of="a random world")
-@options.members
+@options.world("a random world")
+@click.argument("demonstrations")
 @click.option(
     "--scope",
     type=click.Choice(["reachable", "all"]),
@@ -38,11 +38,8 @@ NEEDS_EXACT = (
 @options.details
 @options.as_json
 def command(
-    world: str,
+    world: options.NamedWorld,
     demonstrations: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
     details: bool,
     as_json: bool,
     **given: Any,
@@ -56,10 +53,9 @@ def command(
     steps are wrong; 4: the proof failed.
     """
     from didact.report.words.verdicts import describe_verdict
-    from didact.worlds.opening import open_task_or_family
 
     with printing.waiting(f"checking {demonstrations}"):
-        task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
+        task = world.open()
         checked = check_file(task, demonstrations, **given)
     verdict, verified = checked.verdict, checked.verified
     if as_json:

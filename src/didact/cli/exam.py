@@ -12,10 +12,7 @@ from didact.errors import Unsupported
 
 
 @click.command("exam")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world")
-@options.members
+@options.world("a random world")
 @options.choice(
     "--ask",
     ("comparisons", "actions", "preferences"),
@@ -35,10 +32,7 @@ from didact.errors import Unsupported
 @options.details
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     key: bool,
     proof: bool,
     out: str | None,
@@ -60,16 +54,14 @@ def command(
     from didact.report.page.writing import key_path
     from didact.report.words.exams import describe_exam
     from didact.teaching.lesson import verify
-    from didact.worlds.opening import open_task_or_family
 
-    parameters = options.world_settings(world, settings, seed, members)
-    with printing.waiting(f"examining {world}"):
+    with printing.waiting(f"examining {world.name}"):
         if proof:
             _require_provable(**given)
         wanted = [] if html is None else [(html, PAGE), (key_path(html), PAGE)]
         for place, kind in (*wanted, *([] if out is None else [(out, json_kind(EXAM_FORMAT))])):
-            require_writable(place, kind, [world])
-        task = open_task_or_family(world, parameters)
+            require_writable(place, kind, [world.name])
+        task = world.open()
         made = exam(task, **given)
         verified = None
         if proof and not made.is_proved:

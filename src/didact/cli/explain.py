@@ -32,10 +32,7 @@ _USUAL = {
 
 
 @click.command("explain")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world and teacher")
-@options.members
+@options.world("a random world and teacher")
 @options.text(
     "--policy",
     "optimal",
@@ -65,10 +62,7 @@ _USUAL = {
 @click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     out: str,
     pair: str | None,
     as_json: bool,
@@ -85,18 +79,12 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE
     from didact.mdp import Family
-    from didact.worlds.opening import open_task_or_family
 
-    parameters = options.world_settings(world, settings, seed, members)
-    kept = {**given, "seed": seed, "members": members, "out": out, "pair": pair}
-    how: dict[str, Any] = {
-        "seed": seed or 0,
-        "command": _command(world, settings, kept),
-        "out": out,
-    }
-    with printing.waiting(f"explaining {world}"):
-        require_writable(out, PAGE, [world])
-        subject = open_task_or_family(world, parameters)
+    kept = {**given, "seed": world.seed, "members": world.members, "out": out, "pair": pair}
+    how: dict[str, Any] = {"seed": world.seed or 0, "command": _command(world, kept), "out": out}
+    with printing.waiting(f"explaining {world.name}"):
+        require_writable(out, PAGE, [world.name])
+        subject = world.open()
         if isinstance(subject, Family):
             _require_usual(given)
             del given["policy"], given["if_not_optimal"], given["audience"]
@@ -150,10 +138,10 @@ def _as_pair(text: str | None) -> tuple[int, int] | None:
 _SHORT = {"budget": "-n", "out": "-o", "audience": "--for"}
 
 
-def _command(world: str, settings: tuple[str, ...], given: dict[str, Any]) -> str:
+def _command(world: options.NamedWorld, given: dict[str, Any]) -> str:
     """The command line that makes the same page, with what differs from the usual."""
-    parts = ["didact", "explain", world]
-    for setting in settings:
+    parts = ["didact", "explain", world.name]
+    for setting in world.texts:
         parts += ["-p", setting]
     for name, value in given.items():
         if value is not None and _USUAL.get(name) != value:

@@ -11,10 +11,7 @@ from didact.errors import Unsupported
 
 
 @click.command("frontier")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world")
-@options.members
+@options.world("a random world")
 @options.text(
     "--losses", "10%,5%,2%,1%,0.1%", "Bounds on the loss, as 10%,1% or 0.5; a complete lesson ends."
 )
@@ -35,10 +32,7 @@ from didact.errors import Unsupported
 @options.file("--out", help="Write its page (.html), with the mistakes that each lesson leaves.")
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     losses: str,
     starts: str | None,
     out: str | None,
@@ -56,14 +50,12 @@ def command(
     from didact.report.page.family import NO_PAGE
     from didact.report.words.tasks import describe_frontier
     from didact.teaching import frontier
-    from didact.worlds.opening import open_task_or_family
 
-    parameters = options.world_settings(world, settings, seed, members)
     given["starts"] = "all" if starts == "all" else options.read_numbers(starts, "--starts")
-    with printing.waiting(f"the frontier of {world}"):
+    with printing.waiting(f"the frontier of {world.name}"):
         if out is not None:
-            require_writable(out, PAGE, [world])
-        task = open_task_or_family(world, parameters)
+            require_writable(out, PAGE, [world.name])
+        task = world.open()
         if out is not None and isinstance(task, Family):
             raise Unsupported(NO_PAGE)
         found = frontier(task, losses=[loss.strip() for loss in losses.split(",")], **given)

@@ -9,10 +9,7 @@ from didact.errors import InvalidParameter
 
 
 @click.command("identify")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world")
-@options.members
+@options.world("a random world")
 @click.option(
     "--change",
     "changes",
@@ -27,10 +24,7 @@ from didact.errors import InvalidParameter
 @options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     changes: tuple[str, ...],
     goal: str | None,
     out: str | None,
@@ -46,15 +40,14 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE
     from didact.teaching import identify
-    from didact.worlds.opening import open_task_or_family
 
     if out is not None:
-        require_writable(out, PAGE, [world])
-    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
+        require_writable(out, PAGE, [world.name])
+    task = world.open()
     wanted = options.read_numbers(goal, "--goal")
     if wanted is not None and len(wanted) != 2:
         raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")
-    with printing.waiting(f"identifying {world}"):
+    with printing.waiting(f"identifying {world.name}"):
         found = identify(task, list(changes) or None, goal=wanted, **given)  # type: ignore[arg-type]
     if out is not None:
         found.report(out)

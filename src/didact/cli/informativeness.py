@@ -8,8 +8,8 @@ from didact.cli import options, printing
 
 
 @click.command("informativeness")
-@options.world_and_demonstrations(seed_of="a random world and the draws")
-@options.members
+@options.world("a random world and the draws")
+@click.argument("demonstrations")
 @options.choice(
     "--rewards", ("true", "unknown"), "Judge by the world's own weights, or as if unknown."
 )
@@ -28,11 +28,8 @@ from didact.cli import options, printing
 @options.file("--out", help="Write a page of it (.html).")
 @options.as_json
 def command(
-    world: str,
+    world: options.NamedWorld,
     demonstrations: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
     rewards: str,
     out: str | None,
     as_json: bool,
@@ -46,16 +43,15 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE
     from didact.learners.chains.informativeness import informativeness
-    from didact.worlds.opening import open_task_or_family
 
     if out is not None:
-        require_writable(out, PAGE, [world, demonstrations])
-    task = open_task_or_family(world, options.world_settings(world, settings, seed, members))
+        require_writable(out, PAGE, [world.name, demonstrations])
+    task = world.open()
     with printing.waiting(f"judging {demonstrations}"):
         found = informativeness(
             *(task, demonstrations),
             rewards=task.weights if rewards == "true" else None,
-            seed=0 if seed is None else seed,
+            seed=world.seed or 0,
             **given,  # type: ignore[arg-type]
         )
     if out is not None:

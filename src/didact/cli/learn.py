@@ -23,8 +23,8 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
 
 
 @click.command("learn")
-@options.world_and_demonstrations(seed_of="a random world and the learner")
-@options.members
+@options.world("a random world and the learner")
+@click.argument("demonstrations")
 @options.text(
     "--learner",
     "birl",
@@ -47,11 +47,8 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
 @options.details
 @options.as_json
 def command(
-    world: str,
+    world: options.NamedWorld,
     demonstrations: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
     learner: str,
     learner_settings: tuple[str, ...],
     out: str | None,
@@ -75,18 +72,16 @@ def command(
     from didact.learners.learn import find_learner
     from didact.mdp.recordings.formats import given_items
     from didact.planning import evaluate
-    from didact.worlds.opening import open_task_or_family
 
     choices = {name: value for name, value in given.items() if value is not None}
     choices |= _learner_options(learner_settings, choices)
-    parameters = options.world_settings(world, settings, seed, members)
     with _told(f"learning from {demonstrations}") as progress:
         find_learner(learner, choices)
-        task, given_ones = as_one_model(open_task_or_family(world, parameters), demonstrations)
+        task, given_ones = as_one_model(world.open(), demonstrations)
         shown = given_items(given_ones, task)
         if out is not None:  # tried before the learner runs
-            require_writable(out, archive_kind(BELIEF_FORMAT), [world, demonstrations])
-        belief = _learned(task, shown, learner, progress, {**choices, "seed": seed or 0})
+            require_writable(out, archive_kind(BELIEF_FORMAT), [world.name, demonstrations])
+        belief = _learned(task, shown, learner, progress, {**choices, "seed": world.seed or 0})
         if out is not None:
             belief.save(out)
         fit = None if belief.confidence is None else belief.fit()

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from didact.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from didact.mdp import Family, Task
 
 Option = Callable[[Any], Any]
 _LIST = re.compile(r"[-+]?[0-9./]+(e[-+]?[0-9]+)?(,[-+]?[0-9./]+(e[-+]?[0-9]+)?)+")
@@ -93,12 +98,50 @@ def seed(of: str) -> Option:
     return click.option("--seed", type=Whole(0), help=f"The seed of {of}.")
 
 
-def world_and_demonstrations(seed_of: str) -> Option:
-    """WORLD with its parameters and seed, and DEMONSTRATIONS of it."""
+@dataclass(frozen=True)
+class NamedWorld:
+    """WORLD with its options: texts NAME=VALUE, the seed, and how many members of a family."""
+
+    name: str
+    texts: tuple[str, ...] = ()
+    seed: int | None = None
+    members: int | None = None
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """Those of `make`, with the seed where the world is drawn by one."""
+        from didact.worlds.opening import takes_seed
+
+        given = read_settings(self.texts)
+        if self.members is not None:
+            given["members"] = self.members
+        drawn = takes_seed(self.name) or "members" in given
+        return with_seed(given, self.seed) if drawn else given
+
+    def open(self) -> Task | Family:
+        """The task or the family that it names."""
+        from didact.worlds.opening import open_task_or_family
+
+        return open_task_or_family(self.name, self.parameters)
+
+
+def world(seed_of: str, *, has_members: bool = True, **argument: Any) -> Option:
+    """WORLD, -p, --seed and --members; the command gets one `NamedWorld`, or None without it."""
 
     def add(command: Any) -> Any:
-        with_world = parameters(seed(seed_of)(command))
-        return click.argument("world")(click.argument("demonstrations")(with_world))
+        @wraps(command)
+        def with_world(
+            world: str | None,
+            settings: Any,
+            seed: int | None,
+            members: int | None = None,
+            **rest: Any,
+        ) -> Any:
+            named = None if world is None else NamedWorld(world, settings, seed, members)
+            return command(world=named, **rest)
+
+        with_options = parameters(seed(seed_of)(members(with_world) if has_members else with_world))
+        return click.argument("world", **argument)(with_options)
 
     return add
 
@@ -169,21 +212,6 @@ def _read_value(text: str) -> Any:
     if _LIST.fullmatch(text):
         return tuple(text.split(","))
     return {"true": True, "false": False, "none": None}.get(text.lower(), text)
-
-
-def world_settings(
-    world: str, texts: Iterable[str], seed: int | None, members: int | None = None
-) -> dict[str, Any]:
-    """The parameters of a world, with the seed where it is drawn by one.
-
-    members: how many worlds are drawn; that makes a family.
-    """
-    from didact.worlds.opening import takes_seed
-
-    given = read_settings(texts)
-    if members is not None:
-        given["members"] = members
-    return with_seed(given, seed) if takes_seed(world) or "members" in given else given
 
 
 def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:

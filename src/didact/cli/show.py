@@ -15,17 +15,13 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world; the same as -p seed=N")
+@options.world("a random world; the same as -p seed=N", has_members=False)
 @options.arithmetic()
 @options.file("--out", help="Also write the task to this file.")
 @options.details
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
+    world: options.NamedWorld,
     arithmetic: Arithmetic,
     out: str | None,
     details: bool,
@@ -41,8 +37,8 @@ def command(
     from didact.worlds.opening import open_task
 
     if out is not None:
-        require_other(out, [world])
-    task = open_task(world, options.with_seed(options.read_settings(settings), seed))
+        require_other(out, [world.name])
+    task = open_task(world.name, options.with_seed(options.read_settings(world.texts), world.seed))
     plan = solve(task.mdp, task.true_weights, arithmetic=arithmetic)
     if out is not None:
         task.save(out)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 
@@ -14,10 +13,7 @@ from didact.errors import InvalidParameter
 
 
 @click.command("studio")
-@click.argument("world", required=False)
-@options.parameters
-@options.seed("a random world")
-@options.members
+@options.world("a random world", required=False)
 @options.text("--host", "127.0.0.1", "Where to listen; other machines reach only another address.")
 @click.option(
     "--port", type=options.Whole(0, 65535), default=0, help="The port; by default a free one."
@@ -41,10 +37,7 @@ from didact.errors import InvalidParameter
 @click.option("--add", "added", multiple=True, metavar="WORLD", help="Of --export: one more world.")
 @click.option("--open/--no-open", "opens", default=True, help="Open the page in a browser.")
 def command(
-    world: str | None,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld | None,
     host: str,
     port: int,
     names: tuple[str, ...],
@@ -66,12 +59,10 @@ def command(
     if added and export is None:
         raise InvalidParameter("--add is for a static site; name its folder by --export")
     if export is not None:
-        parameters = {} if world is None else options.world_settings(world, settings, seed, members)
-        return _export(export, world, parameters, added)
+        return _export(export, world, added)
     studio = require_package("didact.studio", "studio", "the studio's pages")
     studio.warm_up()  # it loads while the world is opened
-    parameters = {} if world is None else options.world_settings(world, settings, seed, members)
-
+    source, parameters = (None, {}) if world is None else (world.name, world.parameters)
     limits = {"n_workers": workers, "seconds": seconds, "memory": memory * 2**20}
     with TemporaryDirectory(prefix="didact-") as private:
 
@@ -82,13 +73,11 @@ def command(
                 open_in_browser(link, Path(private))
 
         studio.serve(
-            world, parameters, host=host, port=port, names=names, limits=limits, ready=ready
+            source, parameters, host=host, port=port, names=names, limits=limits, ready=ready
         )
 
 
-def _export(
-    folder: str, world: str | None, parameters: dict[str, Any], added: tuple[str, ...]
-) -> None:
+def _export(folder: str, world: options.NamedWorld | None, added: tuple[str, ...]) -> None:
     """Write the static site of the worlds that were named, or of the studio's presets."""
     from didact.files.extras import require_package
     from didact.inputs import counted
@@ -97,10 +86,8 @@ def _export(
         require_package(f"didact.studio.{name}", "studio", "the studio's pages")
         for name in ("static_site", "questions")
     )
-    first_world = questions.first_world
-
-    named = [] if world is None else [(world, first_world(world, parameters))]
-    named += [(each, first_world(each, {})) for each in added]
+    chosen = [*([] if world is None else [world]), *map(options.NamedWorld, added)]
+    named = [(each.name, questions.first_world(each.name, each.parameters)) for each in chosen]
     with printing.waiting(f"computing {folder}"):
         paths = site.export_site(folder, named)
     size = sum(path.stat().st_size for path in paths)

@@ -103,7 +103,7 @@ def init(**given: Any) -> None:
         design = init_study(
             given["study"],
             world,
-            options.world_settings(world, given["settings"], seed, given["members"]),
+            options.NamedWorld(world, given["settings"], seed, given["members"]).parameters,
             conditions=names,
             seed=seed or 0,
             procedure={name: given[name] for name in PROCEDURE},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +22,7 @@ RESERVED = (
 
 
 @click.command("teach")
-@click.argument("world")
-@options.parameters
-@options.seed("a random world and teacher")
-@options.members
+@options.world("a random world and teacher")
 @options.text(
     "--teacher",
     "auto",
@@ -93,10 +89,7 @@ RESERVED = (
 @options.details
 @options.as_json
 def command(
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     starts: str | None,
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
@@ -113,11 +106,14 @@ def command(
     taught; 3: something stays open; 4: the proof failed. With --loss 0: every learner that fits was
     visited and keeps to it; 3: that is only tested, or it does not.
     """
-    parameters = options.world_settings(world, settings, seed, members)
+    from didact.files.json import require_writable
+    from didact.files.kinds import json_kind
+    from didact.teaching.lesson import LESSON_FORMAT
+
     choices = {**given, **options.read_options(teacher_settings, {*given, *RESERVED})}
     choices |= {
         "starts": "all" if starts == "all" else options.read_numbers(starts, "--starts"),
-        "seed": 0 if seed is None else seed,
+        "seed": world.seed or 0,
     }
     lies, detect = choices.pop("lies"), choices.pop("detect")
     if lies is None and detect:
@@ -125,13 +121,17 @@ def command(
     if lies is not None and feedback:
         raise click.UsageError("--lies is for demonstrations alone; leave --feedback out")
     choices["member_cost"] = options.read_member_cost(member_cost)
-    with printing.waiting(f"teaching {world}"):
+    with printing.waiting(f"teaching {world.name}"):
+        if out is not None:
+            require_writable(out, json_kind(LESSON_FORMAT), [world.name])
         if feedback:
-            taught = mix_source(world, parameters, feedback=feedback, out=out, **choices)
+            taught = mixed(world, feedback, **choices)
         elif lies is not None:
-            taught = robust_source(world, parameters, lies, detect=detect, out=out, **choices)
+            taught = robust(world, lies, detect=detect, **choices)
         else:
-            taught = teach_source(world, parameters, out=out, **choices)
+            taught = demonstrated(world, **choices)
+        if out is not None:
+            taught.lesson.save(out)
     if as_json:
         printing.print_json(taught.document())
     else:
@@ -204,11 +204,9 @@ class Taught:
         return {**told, "way_out": None if found is None else found.to_dict()}
 
 
-def teach_source(
-    source: str,
-    parameters: Mapping[str, Any] | None = None,
+def demonstrated(
+    world: options.NamedWorld,
     *,
-    out: str | None = None,
     over_teach: bool = False,
     margin: str | None = None,
     loss: Any = None,
@@ -216,17 +214,16 @@ def teach_source(
     time_limit: float | None = None,
     **settings: Any,
 ) -> Taught:
-    """A lesson for the task or family that `source` names, its proof checked independently.
+    """A lesson for a task or a family, its proof checked independently.
 
-    out: save it there; the place is tried before the work. loss: what may be lost; the others are
-    of `teach` and `teach_within`.
+    loss: what may be lost; the others are of `teach` and `teach_within`.
     """
     from didact.teaching import teach, teach_within
     from didact.teaching.lesson import verified_lesson
 
     if over_teach or margin is not None:
         raise click.UsageError("--over-teach and --margin are for --feedback; leave them out")
-    task = _opened(source, parameters, out)
+    task = world.open()
     if loss is None:
         limit = {} if time_limit is None else {"time_limit": time_limit}
         lesson = teach(task, **settings, **limit)
@@ -234,44 +231,29 @@ def teach_source(
         how = {**settings, "learner_model": learner_model, "time_limit": time_limit}
         how["teacher"] = "scot" if settings.get("teacher") == "auto" else settings.get("teacher")
         lesson = teach_within(task, loss, **how)
-    return _saved(Taught(task, lesson, verified_lesson(task, lesson)), out)
+    return Taught(task, lesson, verified_lesson(task, lesson))
 
 
-def robust_source(
-    source: str,
-    parameters: Mapping[str, Any] | None,
-    lies: int,
-    *,
-    detect: bool,
-    out: str | None = None,
-    **settings: Any,
-) -> Taught:
-    """A lesson that survives lies, for what `source` names, and what honesty would save."""
+def robust(world: options.NamedWorld, lies: int, *, detect: bool, **settings: Any) -> Taught:
+    """A lesson that survives lies, and what honesty would save."""
     from didact.teaching import teach, teach_robust
     from didact.teaching.lesson import verified_lesson
 
     for name in ("loss", "closed", "budget", "member_cost", "rollouts", "order"):
         if settings.get(name):
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --lies")
-    task = _opened(source, parameters, out)
+    task = world.open()
     names = ("horizon", "starts", "cost", "scope", "min_probability", "time_limit")
     kept = {name: settings[name] for name in names if settings.get(name) is not None}
     lesson = teach_robust(task, lies, detect=detect, **kept)
     cost = teach(task, teacher="exact", bec=lesson.bec, **kept).cost
     does = "would be noticed" if detect else "may be forged"
     honest = f"without forgeries cost {cost} would be enough; of these any {lies} {does}"
-    return _saved(Taught(task, lesson, verified_lesson(task, lesson), honest), out)
+    return Taught(task, lesson, verified_lesson(task, lesson), honest)
 
 
-def mix_source(
-    source: str,
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    feedback: tuple[str, ...],
-    out: str | None = None,
-    **settings: Any,
-) -> Taught:
-    """The cheapest mix of these kinds for what `source` names; out: save it there.
+def mixed(world: options.NamedWorld, feedback: tuple[str, ...], **settings: Any) -> Taught:
+    """The cheapest mix of these kinds of feedback.
 
     settings: all options of the command; those that only demonstrations have are refused.
     """
@@ -286,24 +268,6 @@ def mix_source(
         settings.pop(name, None)
     if settings["time_limit"] is None:
         del settings["time_limit"]
-    task = _opened(source, parameters, out)
+    task = world.open()
     lesson = teach_mixed(task, feedback, **settings)
-    return _saved(Taught(task, lesson, verify(task, lesson.document())), out)
-
-
-def _opened(source: str, parameters: Mapping[str, Any] | None, out: str | None) -> Task | Family:
-    """What `source` names, once it is known that the lesson can be written."""
-    from didact.files.json import require_writable
-    from didact.files.kinds import json_kind
-    from didact.teaching.lesson import LESSON_FORMAT
-    from didact.worlds.opening import open_task_or_family
-
-    if out is not None:
-        require_writable(out, json_kind(LESSON_FORMAT), [source])
-    return open_task_or_family(source, parameters)
-
-
-def _saved(taught: Taught, out: str | None) -> Taught:
-    if out is not None:
-        taught.lesson.save(out)
-    return taught
+    return Taught(task, lesson, verify(task, lesson.document()))

@@ -11,10 +11,7 @@ from didact.cli import options, printing
 
 @click.command("transfer")
 @click.argument("lesson")
-@click.argument("world")
-@options.parameters
-@options.seed("random worlds")
-@options.members
+@options.world("random worlds")
 @options.file("--of", help="What the lesson was made for, a file: adds the curve over its members.")
 @click.option(
     "--drawn/--no-drawn",
@@ -27,10 +24,7 @@ from didact.cli import options, printing
 @options.as_json
 def command(
     lesson: str,
-    world: str,
-    settings: tuple[str, ...],
-    seed: int | None,
-    members: int | None,
+    world: options.NamedWorld,
     of: str | None,
     out: str | None,
     details: bool,
@@ -50,14 +44,12 @@ def command(
     from didact.teaching.transfer import TRANSFER_FORMAT
     from didact.worlds.opening import open_task_or_family
 
-    parameters = options.world_settings(world, settings, seed, members)
-    with printing.waiting(f"trying {world}"):
+    with printing.waiting(f"trying {world.name}"):
         if out is not None:
-            require_writable(out, json_kind(TRANSFER_FORMAT), [lesson, world, of])
+            require_writable(out, json_kind(TRANSFER_FORMAT), [lesson, world.name, of])
         given_lesson = load_lesson(lesson)
         made_for = None if of is None else open_task_or_family(of)
-        unseen = open_task_or_family(world, parameters)
-        found = transfer(given_lesson, unseen, of=made_for, **given)
+        found = transfer(given_lesson, world.open(), of=made_for, **given)
         if out is not None:
             write_json(found.to_dict(), out)
     if as_json:
