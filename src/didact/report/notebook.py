@@ -7,7 +7,6 @@ own: see `page.lesson`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import singledispatch
 from itertools import islice
 from typing import Any
@@ -340,16 +339,6 @@ def mixed_lesson_fragment(lesson: Lesson) -> str:
 MARGIN, LENGTH = 4, 192
 
 
-@dataclass(frozen=True)
-class Interval:
-    """Places along a small picture: zero, the most likely weight, 90% of the draws if there are."""
-
-    words: str
-    zero: float
-    best: float
-    ends: tuple[float, float] | None
-
-
 @fragment.register
 def belief_in_notebook(belief: Belief) -> str:
     """The table of a belief, places named by its task where that is known."""
@@ -381,12 +370,13 @@ def _fragment(title: str, belief: Belief, evaluation: Evaluation | None, where: 
     )
 
 
-def _interval(scale: Scale, row: dict[str, Any]) -> Interval:
+def _interval(scale: Scale, row: dict[str, Any]) -> dict[str, Any]:
+    """Places along a small picture: zero, the most likely weight, 90% of the draws if there are."""
     zero, best, low, high = (
         MARGIN + scale.place(value, LENGTH) for value in (0.0, row["map"], row["5%"], row["95%"])
     )
-    words = f"most likely {row['map']:.3g}"
-    if np.isnan(low):
-        return Interval(words, zero, best, None)
-    words += f", 90% from {row['5%']:.3g} to {row['95%']:.3g}"
-    return Interval(words, zero, best, (low, high))
+    words, ends = f"most likely {row['map']:.3g}", None
+    if not np.isnan(low):
+        words += f", 90% from {row['5%']:.3g} to {row['95%']:.3g}"
+        ends = low, high
+    return {"words": words, "zero": zero, "best": best, "ends": ends}

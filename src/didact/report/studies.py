@@ -279,15 +279,6 @@ def runs_line(report: StudyReport) -> str:
     )
 
 
-@dataclass(frozen=True)
-class TableGrid:
-    """A table as the page shows it: heads, and rows of a name and cells, ours and the paper's."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-
-
 def index_page(
     reports: Sequence[StudyReport], made: Mapping[str, str], drawn: Mapping[str, str]
 ) -> str:
@@ -311,16 +302,17 @@ def index_page(
     )
 
 
-def _grid(table: Table) -> TableGrid:
+def _grid(table: Table) -> dict[str, Any]:
+    """A table as the page shows it: heads, and rows of a name and cells, ours and the paper's."""
     columns = table.columns
-    return TableGrid(
-        title=table.title,
-        heads=(table.rows_are, *(column.name for column in columns)),
-        rows=tuple(
-            (row, tuple(cell_parts(table.cell(row, column.name), column) for column in columns))
+    return {
+        "title": table.title,
+        "heads": [table.rows_are, *(column.name for column in columns)],
+        "rows": [
+            (row, [cell_parts(table.cell(row, column.name), column) for column in columns])
             for row in table.rows
-        ),
-    )
+        ],
+    }
 
 
 def _has_printed(report: StudyReport) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from didact.mdp.naming import ENDED, action_words
 from didact.mdp.task import is_grid
 from didact.planning import Plan, solve
 from didact.report.page.neutral import neutral_world
-from didact.report.page.scene import WIDEST_CELL, Picture, Scene, scene_of, stub, view_of
+from didact.report.page.scene import Scene, moves_path, scene_frame, scene_of, stub
 from didact.report.page.templates import render
 from didact.report.page.world import feature_label, neutral_legend, picture_key
 from didact.studio.worlds import opened
@@ -157,20 +158,17 @@ def board_picture(
     box = (0, 0, scene.rows, scene.columns)
     told = f"{scene.rows} rows and {scene.columns} columns. Shown: {scene.in_words(state)}."
     idle, moves = idle_states(task.mdp), ""
-    for each in alike if plan is not None else ():
-        if idle[each]:
-            continue
-        for action in plan.optimal_actions(each):  # type: ignore[union-attr]
-            direction = scene.arrows[action]
-            moves += "" if direction is None else stub(scene.centre(each), direction, 6.4)
+    if plan is not None:
+        used = (each for each in alike if not idle[each])
+        best = ((each, action) for each in used for action in plan.optimal_actions(each))
+        moves = moves_path(scene, best, partial(stub, length=6.4))
     placed = [(token.drawing, token.place(state)) for token in scene.tokens]
     return render(
         "neutral.html.jinja",
-        frame=Picture("board-picture", view_of(box), "The world", told, "scene",
-                      scene.columns * WIDEST_CELL),
+        frame=scene_frame("board-picture", box, "The world", told),
         scene=scene,
         ground=scene.ground([box]),
         spot=None,
         moves=moves,
         tokens=[(drawing, place) for drawing, place in placed if place is not None],
-    )  # fmt: skip
+    )

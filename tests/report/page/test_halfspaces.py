@@ -32,7 +32,7 @@ def test_two_features_show_the_whole_truth():
     assert isinstance(shown, PlanePicture)
     assert shown.frame.title == "Rewards that fit: white against grey"
     assert len(shown.goal) == 1
-    assert [ray.star is not None for ray in shown.rays] == [True]
+    assert [ray["star"] is not None for ray in shown.rays] == [True]
 
 
 def test_a_narrow_class_is_stretched_and_says_so():

@@ -14,7 +14,7 @@ from didact.bec.classes import EquivalenceClass
 from didact.bec.halfspaces import demonstrated_pairs
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.page.facts import gather
-from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment, write_page
+from didact.report.page.lesson import lesson_fragment, lesson_page, task_fragment
 from didact.report.page.player import frames
 from didact.report.page.scene import amount, number, scene_of
 from didact.report.page.templates import static_text
@@ -219,7 +219,7 @@ def test_another_tasks_class_is_refused():
 
 def test_a_page_is_written_whole(tmp_path):
     task = make("six-cell")
-    write_page(tmp_path / "lesson.html", task, teach(task))
+    teach(task).report(tmp_path / "lesson.html")
     assert (tmp_path / "lesson.html").read_text().endswith("</html>\n")
     assert [path.name for path in tmp_path.iterdir()] == ["lesson.html"]
 

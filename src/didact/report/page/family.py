@@ -7,8 +7,8 @@ that was found to fit it: the policy of the reward that loses most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,12 @@ from didact.mdp import Family
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import action_words
 from didact.report.page.scene import (
-    WIDEST_CELL,
     Box,
     Picture,
     Scene,
-    across,
     amount,
+    arrows,
+    scene_frame,
     scene_of,
     state_in_words,
     stub,
@@ -52,24 +52,6 @@ MAX_MEMBERS, MAX_STEPS, MAX_GAPS = 60, 12, 20
 """Members that are drawn, demonstrations listed below one, and open constraints written out."""
 WIDEST, MEMBER_CELLS = 15.0, 24
 """Of a member's picture: its width in rem, and its cells a side."""
-
-
-@dataclass(frozen=True)
-class MemberPicture:
-    """A member: its ground, all optimal actions and the shown ones as paths, and words.
-
-    scene: None where there is nothing to draw it by. shown: paths and the places of numbers.
-    """
-
-    name: str
-    is_shown: bool
-    said: tuple[str, ...]
-    n_more: int
-    scene: Scene | None
-    frame: Picture | None
-    ground: Any
-    policy: str
-    shown: str
 
 
 def family_page(
@@ -140,8 +122,11 @@ def _numbers(family: Family, lesson: Lesson, n_used: int) -> tuple[tuple[str, st
     )
 
 
-def _member(family: Family, member: Member, lesson: Lesson) -> MemberPicture:
-    """A member with what the lesson shows of it."""
+def _member(family: Family, member: Member, lesson: Lesson) -> dict[str, Any]:
+    """A member: its ground, all optimal actions and the shown ones as paths, and words.
+
+    scene: None where there is nothing to draw it by.
+    """
     own = member.own(lesson.demonstrations)
     scene = scene_of(member.task, member.plan)
     number = {id(d): i for i, d in enumerate(lesson.demonstrations)}
@@ -155,35 +140,23 @@ def _member(family: Family, member: Member, lesson: Lesson) -> MemberPicture:
         title = f"{name}: {words}"
         told = "; ".join(said) or "Arrows: all optimal actions."
         frame = Picture(f"member-{member.number or 0}", view_of(box), title, told, "scene", WIDEST)
-    is_grid = scene is not None and scene.kind == "grid"
     useful = member.plan.optimal & deciding_states(member.task.mdp)[:, None]
     optimal = list(zip(*useful.nonzero(), strict=True))
-    return MemberPicture(
-        name=name,
-        is_shown=bool(own),
-        said=tuple(said),
-        n_more=max(0, len(own) - MAX_STEPS),
-        scene=scene,
-        frame=frame,
-        ground=None if scene is None or box is None else scene.ground([box]),
-        policy=_shown_arrows(scene, optimal, 5.2) if is_grid else "",
-        shown=_shown_arrows(scene, [pair for d in own for pair in d], 7.4) if is_grid else "",
-    )
+    return {
+        "name": name,
+        "is_shown": bool(own),
+        "said": said,
+        "n_more": max(0, len(own) - MAX_STEPS),
+        "scene": scene,
+        "frame": frame,
+        "ground": None if scene is None or box is None else scene.ground([box]),
+        "policy": arrows(scene, optimal, partial(stub, length=5.2)),
+        "shown": arrows(scene, [p for d in own for p in d], partial(stub, length=7.4)),
+    }
 
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
-
-
-def _shown_arrows(scene: Scene | None, pairs: Iterable[Sequence[Any]], length: float) -> str:
-    """Arrows of moves, as one path."""
-    assert scene is not None
-    stubs = []
-    for state, action in pairs:
-        direction = scene.arrows[int(action)]
-        if direction is not None:
-            stubs.append(stub(scene.centre(int(state)), direction, length))
-    return "".join(stubs)
 
 
 def _gaps(family: Family, lesson: Lesson) -> Iterator[str]:
@@ -200,26 +173,6 @@ MAX_MISTAKES = 12
 """Mistakes that are told in words."""
 
 
-@dataclass(frozen=True)
-class FrontierCard:
-    """A lesson of the frontier: words, and paths on the world where it can be drawn.
-
-    right, wrong: the teacher's and the worst learner's actions where they differ.
-    """
-
-    label: str
-    size: str
-    known: str
-    lost: str
-    steps: tuple[str, ...]
-    mistakes: tuple[str, ...]
-    n_more: int
-    frame: Picture | None
-    shown: str
-    right: str
-    wrong: str
-
-
 def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> str:
     """The page of a frontier, as HTML.
 
@@ -234,9 +187,7 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     shown = [d for point in found.points for d in point.lesson.demonstrations]
     states = [state for demonstration in shown for state, _ in demonstration]
     box = None if scene is None else scene.box_around(states or [0], whole=WHOLE, most=MAX_CELLS)
-    points = [_shown(point, bec, scene) for point in found.points]
-    if box is not None:
-        points = [_framed(number, point, box) for number, point in enumerate(points)]
+    points = [_shown(number, point, bec, scene, box) for number, point in enumerate(found.points)]
     return render(
         "frontier.html.jinja",
         layout=layout,
@@ -251,8 +202,13 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
     )
 
 
-def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> FrontierCard:
-    """A lesson in words, and what of it is drawn."""
+def _shown(
+    number: int, point: Point, bec: EquivalenceClass, scene: Scene | None, box: Box | None
+) -> dict[str, Any]:
+    """A lesson in words, and paths on the world where it can be drawn.
+
+    right, wrong: the teacher's and the worst learner's actions where they differ.
+    """
     lesson, mdp = point.lesson, bec.task.mdp
     astray = _astray(point, bec)
     pairs = [pair for demonstration in lesson.demonstrations for pair in demonstration]
@@ -260,31 +216,26 @@ def _shown(point: Point, bec: EquivalenceClass, scene: Scene | None) -> Frontier
     worst = "nothing can be lost" if not astray else f"{100 * point.worst / spread:.3g}%"
     least = lesson.lower_bound
     bound = "" if least is None else f"; at least {float(least):.3g}"
-    return FrontierCard(
-        label="exact" if point.loss is None else f"within {point.loss}",
-        size=counted(len(lesson.demonstrations), "demonstration")
-        + f", {counted(lesson.n_pairs, 'step')}{bound}",
-        known=point.status,
-        lost=f"worst found: {worst}; mean: {100 * point.mean / spread:.2g}%",
-        steps=tuple(_step(bec, scene, s, a) for s, a in pairs[:MAX_MISTAKES]),
-        mistakes=tuple(_step(bec, scene, s, a) for s, a in astray[:MAX_MISTAKES]),
-        n_more=max(0, len(astray) - MAX_MISTAKES),
-        frame=None,
-        shown=arrows(scene, pairs),
-        right=arrows(
-            scene,
-            ((s, a) for s, _ in astray for a in range(mdp.n_actions) if bec.plan.optimal[s, a]),
-        ),
-        wrong=arrows(scene, astray),
-    )
-
-
-def _framed(number: int, point: FrontierCard, box: Box) -> FrontierCard:
-    """The same with a picture of these cells."""
+    label = "exact" if point.loss is None else f"within {point.loss}"
+    size = counted(len(lesson.demonstrations), "demonstration")
+    size += f", {counted(lesson.n_pairs, 'step')}{bound}"
     told = "Heavy arrows: what is shown. Dashed: the worst learner's mistakes. Thin: what is best."
-    title, widest = f"{point.label}: {point.size}", box[3] * WIDEST_CELL
-    frame = Picture(f"point-{number}", view_of(box), title, told, "scene", widest)
-    return replace(point, frame=frame)
+    right = ((s, a) for s, _ in astray for a in range(mdp.n_actions) if bec.plan.optimal[s, a])
+    return {
+        "label": label,
+        "size": size,
+        "known": point.status,
+        "lost": f"worst found: {worst}; mean: {100 * point.mean / spread:.2g}%",
+        "steps": [_step(bec, scene, s, a) for s, a in pairs[:MAX_MISTAKES]],
+        "mistakes": [_step(bec, scene, s, a) for s, a in astray[:MAX_MISTAKES]],
+        "n_more": max(0, len(astray) - MAX_MISTAKES),
+        "frame": None
+        if box is None
+        else scene_frame(f"point-{number}", box, f"{label}: {size}", told),
+        "shown": arrows(scene, pairs),
+        "right": arrows(scene, right),
+        "wrong": arrows(scene, astray),
+    }
 
 
 def _astray(point: Point, bec: EquivalenceClass) -> list[tuple[int, int]]:
@@ -303,24 +254,7 @@ def _step(bec: EquivalenceClass, scene: Scene | None, state: int, action: int) -
     return f"{action_words(mdp, action)} in {state_in_words(mdp, state, scene)}"
 
 
-def arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]]) -> str:
-    """Arrows from state to state of pairs on a grid, as one path; nothing elsewhere."""
-    if scene is None or scene.kind != "grid":
-        return ""
-    drawn = ((scene.centre(state), scene.arrows[action]) for state, action in pairs)
-    return "".join(across(here, to) for here, to in drawn if to is not None)
-
-
 LONGEST_BAR = 420
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar in units of the picture: full up to what is proved, light up to what was found."""
-
-    sure: float
-    found: float
-    words: str
 
 
 def rank_svg(rows: Sequence[Difficulty]) -> str:
@@ -340,6 +274,8 @@ def rank_svg(rows: Sequence[Difficulty]) -> str:
     )
 
 
-def _bar(low: int | None, high: int | None, most: int) -> Bar:
+def _bar(low: int | None, high: int | None, most: int) -> dict[str, Any]:
+    """A bar in units of the picture: full up to what is proved, light up to what was found."""
     found = (high or 0) * LONGEST_BAR / most
-    return Bar(found if low is None else low * LONGEST_BAR / most, found, between(low, high))
+    sure = found if low is None else low * LONGEST_BAR / most
+    return {"sure": sure, "found": found, "words": between(low, high)}

@@ -17,8 +17,7 @@ import numpy as np
 from didact import __version__
 from didact.inputs import shown_name
 from didact.learners.chains.informativeness import Informativeness
-from didact.report.page.family import arrows
-from didact.report.page.scene import WIDEST_CELL, Picture, amount, number, points, scene_of, view_of
+from didact.report.page.scene import amount, arrows, number, points, scene_frame, scene_of
 from didact.report.page.templates import render
 from didact.report.words.lessons import steps_in_words
 from didact.teaching import Attack, Identification
@@ -51,17 +50,6 @@ class FindingTable(NamedTuple):
     title: str
     heads: Sequence[str]
     rows: Rows
-
-
-@dataclass(frozen=True)
-class DensityCurve:
-    """A curve over a logarithmic axis: its path, that of what is shaded, ticks with words."""
-
-    title: str
-    words: str
-    line: str
-    inside: str
-    ticks: Sequence[tuple[float, str]]
 
 
 @dataclass(frozen=True)
@@ -213,11 +201,10 @@ def _attack_picture(found: Attack, gone: set[int]) -> dict[str, Any]:
     verbs = [("flipped", found.flipped), ("dropped", gone - {*found.flipped})]
     done = " or ".join(verb for verb, numbers in verbs if numbers) or "dropped"
     told = f"Heavy: what is kept. Dashed: what is {done}."
-    frame = Picture("attacked", view_of(box), found.task_name, told, "scene", box[3] * WIDEST_CELL)
     return {
         "scene": scene,
         "ground": scene.ground([box]),
-        "frame": frame,
+        "frame": scene_frame("attacked", box, found.task_name, told),
         "kept": kept,
         "gone": taken,
     }
@@ -241,8 +228,8 @@ def informativeness_parts(found: Informativeness) -> FindingParts:
     )
 
 
-def _density(found: Informativeness) -> DensityCurve:
-    """The posterior density of log trust, given teaching."""
+def _density(found: Informativeness) -> dict[str, Any]:
+    """The posterior density of log trust, given teaching: its path, what is shaded, the ticks."""
     logs = np.log10(found.trusts[1:-1])
     heights = found.density[1:-1] / np.diff(np.log(np.sqrt(found.trusts[1:] * found.trusts[:-1])))
     xs = 10 + 420 * (logs - logs[0]) / (logs[-1] - logs[0])
@@ -256,10 +243,11 @@ def _density(found: Informativeness) -> DensityCurve:
             f"M{number(xs[inside][0])} 140L{points(zip(xs[inside], ys[inside], strict=True))}"
             f"L{number(xs[inside][-1])} 140z"
         )
-    return DensityCurve(
-        "The trust of a teacher",
-        f"Posterior density of log trust (lambda) if teaching; shaded: {100 * found.level:g}%.",
-        f"M{points(zip(xs, ys, strict=True))}",
-        shaded,
-        ticks,
-    )
+    key = f"Posterior density of log trust (lambda) if teaching; shaded: {100 * found.level:g}%."
+    return {
+        "title": "The trust of a teacher",
+        "words": key,
+        "line": f"M{points(zip(xs, ys, strict=True))}",
+        "inside": shaded,
+        "ticks": ticks,
+    }

@@ -250,15 +250,6 @@ class SlicePicture:
 
 
 @dataclass(frozen=True)
-class Ray:
-    """A reward as a line from the middle of the disc: the true one with a star, or a wrong one."""
-
-    path: str
-    end: Place
-    star: tuple[Place, ...] | None
-
-
-@dataclass(frozen=True)
 class PlanePicture:
     """The disc of directions, the sectors that fit more and more demonstrations, and rewards."""
 
@@ -266,7 +257,7 @@ class PlanePicture:
     names: tuple[str, str]
     sectors: tuple[Sector, ...]
     goal: tuple[Sector, ...]
-    rays: tuple[Ray, ...]
+    rays: tuple[dict[str, Any], ...]
 
 
 def half_space_picture(
@@ -378,19 +369,21 @@ def _sector(span: Span) -> Sector:
     )
 
 
-def _rays(bec: EquivalenceClass, witness: Sequence[Any] | None, stretch: Corner) -> Iterator[Ray]:
-    """The wrong reward where there is one, and the true one; nothing for a reward of zero."""
+def _rays(
+    bec: EquivalenceClass, witness: Sequence[Any] | None, stretch: Corner
+) -> Iterator[dict[str, Any]]:
+    """Lines from the middle of the disc: a wrong reward, and the true one with a star.
+
+    Nothing for a reward of zero.
+    """
     for weights, is_true in ((witness, False), (bec.task.weights.tolist(), True)):
-        if weights is not None and any(float(w) for w in weights):
-            x, y = (float(w) * float(s) for w, s in zip(weights, stretch, strict=True))
-            yield _ray(x, y, is_true=is_true)
-
-
-def _ray(x: float, y: float, *, is_true: bool) -> Ray:
-    length = math.hypot(x, y)
-    end = MIDDLE + RADIUS * (x / length) * 0.94, MIDDLE - RADIUS * (y / length) * 0.94
-    path = f"M{MIDDLE} {MIDDLE}L{number(end[0])} {number(end[1])}"
-    return Ray(path, end, _star(end) if is_true else None)
+        if weights is None or not any(float(w) for w in weights):
+            continue
+        x, y = (float(w) * float(s) for w, s in zip(weights, stretch, strict=True))
+        length = math.hypot(x, y)
+        end = MIDDLE + RADIUS * (x / length) * 0.94, MIDDLE - RADIUS * (y / length) * 0.94
+        path = f"M{MIDDLE} {MIDDLE}L{number(end[0])} {number(end[1])}"
+        yield {"path": path, "end": end, "star": _star(end) if is_true else None}
 
 
 def _star(middle: Place) -> tuple[Place, ...]:

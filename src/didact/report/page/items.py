@@ -7,7 +7,6 @@ nothing of the key, not even where nobody looks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from didact import __version__
@@ -18,7 +17,7 @@ from didact.inputs import shown_name
 from didact.mdp import Comparison, Demonstration, Family, Task
 from didact.mdp.items import Item, ways_of
 from didact.mdp.naming import action_words
-from didact.report.page.player import Drawing, Frame, box_of, frames, player
+from didact.report.page.player import Frame, box_of, frames, player
 from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend
@@ -49,13 +48,13 @@ class Grounds:
             self._scenes[number] = scene_of(self.home(member), neutral=self._neutral)
         return self._scenes[number]
 
-    def drawing(self, member: int | None, moments: Sequence[Frame], number: int) -> Drawing | None:
-        """The picture of moments of a world; number: its own on the page."""
+    def drawing(self, member: int | None, moments: Sequence[Frame], number: int) -> Any:
+        """The picture of moments of a world, if there is one; number: its own on the page."""
         scene = self.scene(member)
         if scene is None:
             return None
         self._boxes.setdefault(member or 0, []).append(box_of(moments, scene))
-        return player(moments, scene, number=number, n_steps=len(moments), telling={}).drawing
+        return player(moments, scene, number=number, n_steps=len(moments), telling={})["drawing"]
 
     def name(self, member: int | None) -> str:
         """What the ground of a world is called on the page."""
@@ -72,27 +71,18 @@ class Grounds:
 MAX_ITEMS = 200
 
 
-@dataclass(frozen=True)
-class SaidItem:
-    """An item on the page: its words, why it is there, and a picture of each side with a name.
-
-    world: the name of the ground of its pictures.
-    """
-
-    number: int
-    words: str
-    why: str
-    drawings: tuple[tuple[Drawing, str], ...]
-    world: str
-
-
 def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
     """The page of a lesson of several kinds; in a family each item in its own world."""
     items, grounds = lesson.items[:MAX_ITEMS], Grounds(task)
     said = [
-        SaidItem(i + 1, lesson.words[i], lesson.why(i), _drawings(grounds, item, i + 1), world)
+        {
+            "number": i + 1,
+            "words": lesson.words[i],
+            "why": lesson.why(i),
+            "drawings": _drawings(grounds, item, i + 1),
+            "world": grounds.name(item.member),
+        }
         for i, item in enumerate(items)
-        for world in (grounds.name(item.member),)
     ]
     return render(
         "mixed.html.jinja",
@@ -107,14 +97,14 @@ def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
     )
 
 
-def _drawings(grounds: Grounds, item: Item, number: int) -> tuple[tuple[Drawing, str], ...]:
+def _drawings(grounds: Grounds, item: Item, number: int) -> list[tuple[Any, str]]:
     """A picture of each side of an item, with its name."""
     home, scene = grounds.home(item.member), grounds.scene(item.member)
     found = [
         (grounds.drawing(item.member, frames(home, way, scene), 10 * number + side), name)
         for side, (way, name) in enumerate(_walks(home, item))
     ]
-    return tuple((drawn, name) for drawn, name in found if drawn is not None)
+    return [(drawn, name) for drawn, name in found if drawn is not None]
 
 
 def _walks(task: Task, item: Item) -> list[tuple[Demonstration, str]]:
@@ -134,23 +124,6 @@ def _walks(task: Task, item: Item) -> list[tuple[Demonstration, str]]:
 MAX_QUESTIONS = 200
 
 
-@dataclass(frozen=True)
-class AskedQuestion:
-    """A question on the sheet.
-
-    drawings: a picture of each side, or of the place; none where there is nothing to draw.
-    right: the key in words; empty on the sheet. world: the name of the ground of its pictures.
-    """
-
-    number: int
-    words: str
-    labels: tuple[str, ...]
-    drawings: tuple[Drawing, ...]
-    is_of_sides: bool
-    right: str
-    world: str
-
-
 def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
     """The sheet of an exam as HTML; with `key` the page of right answers."""
     questions, grounds = exam.questions[:MAX_QUESTIONS], Grounds(task, neutral=True)
@@ -165,14 +138,10 @@ def exam_page(task: Task | Family, exam: Exam, *, key: bool = False) -> str:
         legend=_legend(grounds),
         questions=asked,
         n_more=len(exam.questions) - len(questions),
-        invisible=_invisible(task, exam) if key else (),  # what nobody examined needs to know
+        # Only on the key: nobody who is examined needs to know it.
+        invisible=list(invisible_sentences(exam.bec or equivalence_class(task))) if key else (),
         version=__version__,
     )
-
-
-def _invisible(task: Task | Family, exam: Exam) -> tuple[str, ...]:
-    bec = equivalence_class(task) if exam.bec is None else exam.bec
-    return tuple(invisible_sentences(bec))
 
 
 def _moments(task: Task, question: ExamQuestion, scene: Scene | None) -> list[list[Frame]]:
@@ -180,28 +149,27 @@ def _moments(task: Task, question: ExamQuestion, scene: Scene | None) -> list[li
     if question.kind == "action":
         where = state_in_words(task.mdp, question.state, scene)
         return [[Frame(question.state, None, None, where, "asked here")]]
-    return [frames(task, _side(question, option), scene) for option in question.options]
+    walks = (
+        option if isinstance(option, Demonstration) else Demonstration([(question.state, option)])
+        for option in question.options
+    )
+    return [frames(task, walk, scene) for walk in walks]
 
 
-def _side(question: ExamQuestion, option: int | Demonstration) -> Demonstration:
-    if isinstance(option, Demonstration):
-        return option
-    return Demonstration([(question.state, option)])
-
-
-def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> AskedQuestion:
+def _asked(number: int, question: ExamQuestion, grounds: Grounds, key: bool) -> dict[str, Any]:
+    """A question on the sheet, without the key; where there is something to draw, its pictures."""
     member = question.member
     sides = _moments(grounds.home(member), question, grounds.scene(member))
     drawn = [grounds.drawing(member, each, 10 * number + i) for i, each in enumerate(sides)]
-    return AskedQuestion(
-        number=number,
-        words=question.words,
-        labels=question.labels,
-        drawings=tuple(each for each in drawn if each is not None),
-        is_of_sides=question.kind != "action",
-        right=key_words(question) if key else "",
-        world=grounds.name(member),
-    )
+    return {
+        "number": number,
+        "words": question.words,
+        "labels": question.labels,
+        "drawings": [each for each in drawn if each is not None],
+        "is_of_sides": question.kind != "action",
+        "right": key_words(question) if key else "",
+        "world": grounds.name(member),
+    }
 
 
 def _legend(grounds: Grounds) -> Legend | None:

@@ -5,15 +5,11 @@ Here the facts of each section are put together; `templates/lesson.html.jinja` l
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from didact import __version__
 from didact.bec.classes import EquivalenceClass
-from didact.files.json import write_text
-from didact.files.kinds import PAGE
 from didact.inputs import choice, counted, shown_name
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
@@ -26,7 +22,7 @@ from didact.report.page.halfspaces import (
 )
 from didact.report.page.neutral import neutral_world
 from didact.report.page.plain import plain_words
-from didact.report.page.player import Frame, Player, box_of, frame_of, frames, player
+from didact.report.page.player import Frame, box_of, frame_of, frames, player
 from didact.report.page.scene import Picture, Scene, amount, number, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.words import (
@@ -45,7 +41,6 @@ from didact.report.page.words import (
     why_words,
 )
 from didact.report.page.world import (
-    Astray,
     astray_box,
     astray_picture,
     legend,
@@ -60,30 +55,9 @@ LEFT, RIGHT, TOP, BOTTOM = 44.0, 14.0, 26.0, 34.0
 MAX_LABELS = 11
 
 
-@dataclass(frozen=True)
-class CoverageChart:
-    """Values over 0, 1, 2 ... demonstrations: a line of steps, a dot at each.
-
-    kind: of colour. left, right, base, ceiling: the sides of the axes. ticks: numbers below, with
-    their places. most: the value at the ceiling, in words.
-    """
-
-    frame: Picture
-    title: str
-    kind: str
-    left: float
-    right: float
-    base: float
-    ceiling: float
-    most: str
-    line: str
-    dots: tuple[tuple[float, float], ...]
-    ticks: tuple[tuple[float, int], ...]
-
-
 def coverage_charts(
     curve: Sequence[LessonPoint], total: int
-) -> tuple[CoverageChart, CoverageChart]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two small charts over one axis: how many of the constraints, and what can still be lost."""
     told = "; ".join(
         f"after {point.n}: {point.covered} of {total} covered, loss {amount(point.loss)}"
@@ -102,7 +76,11 @@ def coverage_charts(
 
 def _steps(
     frame: Picture, values: Sequence[float], most: float, title: str, kind: str
-) -> CoverageChart:
+) -> dict[str, Any]:
+    """Values over 0, 1, 2 ... demonstrations: a line of steps, a dot at each.
+
+    kind: of colour. The sides of the axes are left, right, base and ceiling; ticks stand below.
+    """
     n = max(len(values) - 1, 1)
 
     def x(i: float) -> float:
@@ -113,26 +91,21 @@ def _steps(
 
     dots = tuple((x(i), y(value)) for i, value in enumerate(values))
     every = max(1, -(-len(values) // MAX_LABELS))
-    return CoverageChart(
-        frame=frame,
-        title=title,
-        kind=kind,
-        left=x(0),
-        right=x(n),
-        base=y(0),
-        ceiling=y(most),
-        most=amount(most) if most > 1e-12 else "",
-        line=_line(dots),
-        dots=dots,
-        ticks=tuple((x(i), i) for i in range(0, len(values), every)),
-    )
-
-
-def _line(dots: Sequence[tuple[float, float]]) -> str:
-    """The path along the dots: across, then up or down."""
-    (first_x, first_y), *others = dots
-    steps = "".join(f"H{number(x)}V{number(y)}" for x, y in others)
-    return f"M{number(first_x)} {number(first_y)}{steps}"
+    start, *others = dots
+    steps = "".join(f"H{number(across)}V{number(down)}" for across, down in others)
+    return {
+        "frame": frame,
+        "title": title,
+        "kind": kind,
+        "left": x(0),
+        "right": x(n),
+        "base": y(0),
+        "ceiling": y(most),
+        "most": amount(most) if most > 1e-12 else "",
+        "line": f"M{number(start[0])} {number(start[1])}{steps}",
+        "dots": dots,
+        "ticks": [(x(i), i) for i in range(0, len(values), every)],
+    }
 
 
 REASONS = {
@@ -144,62 +117,36 @@ REASONS = {
 MAX_DIFFERENCES = 8
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A constraint that stays open: what would show it, where, and why nothing does."""
-
-    words: str
-    action: str
-    other: str
-    place: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class WrongReward:
-    """A wrong reward that still fits: what it costs and where it would choose wrongly.
-
-    differences: where, what the teacher does, what the believer would do. n_more: left out of them.
-    """
-
-    weights: str
-    loss: str
-    n_states: int
-    drawing: Astray | None
-    differences: tuple[tuple[str, str, str], ...]
-    n_more: int
-
-
-def gaps(facts: Facts, scene: Scene | None) -> tuple[Gap, ...]:
-    """The constraints that stay open."""
+def gaps(facts: Facts, scene: Scene | None) -> list[dict[str, str]]:
+    """The constraints that stay open: what would show each, where, and why nothing does."""
     task = facts.task
-    return tuple(
-        Gap(
-            words=entry.words,
-            action=action_words(task, entry.action),
-            other=action_words(task, entry.other),
-            place=shown_name(state_in_words(task.mdp, entry.state, scene), 90),
-            reason=REASONS.get(entry.reason, entry.reason),
-        )
+    return [
+        {
+            "words": entry.words,
+            "action": action_words(task, entry.action),
+            "other": action_words(task, entry.other),
+            "place": shown_name(state_in_words(task.mdp, entry.state, scene), 90),
+            "reason": REASONS.get(entry.reason, entry.reason),
+        }
         for entry in facts.lesson.uncovered
-    )
+    ]
 
 
-def wrong_reward(facts: Facts, scene: Scene | None) -> WrongReward | None:
-    """The lesson's witness, where it has one."""
+def wrong_reward(facts: Facts, scene: Scene | None) -> dict[str, Any] | None:
+    """The lesson's witness where it has one: what it costs and where it would choose wrongly."""
     belief = facts.witness
     if belief is None:
         return None
     n_states = len(belief.astray)
-    drawn = scene is not None and scene.kind == "grid"
-    return WrongReward(
-        weights=weights_words(facts.task.mdp, belief.weights),
-        loss=loss_words(belief),
-        n_states=n_states,
-        drawing=astray_picture(facts, belief, scene) if drawn and scene is not None else None,
-        differences=tuple(differences(facts, belief, scene, MAX_DIFFERENCES)),
-        n_more=max(n_states - MAX_DIFFERENCES, 0),
-    )
+    is_drawn = scene is not None and scene.kind == "grid"
+    return {
+        "weights": weights_words(facts.task.mdp, belief.weights),
+        "loss": loss_words(belief),
+        "n_states": n_states,
+        "drawing": astray_picture(facts, belief, scene) if is_drawn and scene else None,
+        "differences": list(differences(facts, belief, scene, MAX_DIFFERENCES)),
+        "n_more": max(n_states - MAX_DIFFERENCES, 0),
+    }
 
 
 Audience = Literal["experts", "people"]
@@ -259,7 +206,7 @@ def _laid_out(
     scene = scene_of(task, facts.bec.plan)
     shown = [frames(task, each, scene) for each in lesson.demonstrations[:MAX_DEMONSTRATIONS]]
     plain = plain_words(facts, scene) if for_people else None
-    told = verdict_words(facts) if plain is None else plain.title
+    told = verdict_words(facts) if plain is None else plain["title"]
     named = legend(task, scene)
     return render(
         "people.html.jinja" if for_people else "lesson.html.jinja",
@@ -276,7 +223,7 @@ def _laid_out(
         legend=named,
         kinds=neutral_legend(task, scene),
         why=why_words(facts),
-        cards=tuple(_cards(facts, scene, shown)),
+        cards=list(_cards(facts, scene, shown)),
         charts=coverage_charts(facts.curve, len(facts.said)),
         gaps=gaps(facts, scene),
         wrong_reward=wrong_reward(facts, scene),
@@ -285,11 +232,6 @@ def _laid_out(
         code=code[:LONGEST_CODE],
         version=__version__,
     )
-
-
-def write_page(path: str | os.PathLike[str], task: Task, lesson: Lesson, **options: Any) -> None:
-    """Write the page of a lesson; the file appears whole or not at all."""
-    write_text(lesson_page(task, lesson, **options), path, kind=PAGE)
 
 
 def lesson_fragment(task: Task, lesson: Lesson, **options: Any) -> str:
@@ -355,37 +297,25 @@ def _world(facts: Facts, scene: Scene, *, is_solved: bool) -> Any:
     return world_picture(facts.task, plan, scene, world_box(facts, scene))
 
 
-@dataclass(frozen=True)
-class VerdictWords:
+def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
     """The verdict in a line, what supports it, and the numbers below it: value and name."""
-
-    words: str
-    proof: str
-    proof_sentence: str
-    is_verified: bool
-    numbers: tuple[tuple[str, str], ...]
-    bound: str
-    hardest: str
-
-
-def _verdict(facts: Facts, verified: str | None) -> VerdictWords:
     lesson = facts.lesson
     proof, sentence = proof_words(facts, verified)
     loss = 0.0 if lesson.is_complete else facts.curve[-1].loss
-    return VerdictWords(
-        words=verdict_words(facts),
-        proof=proof,
-        proof_sentence=sentence,
-        is_verified=verified is not None,
-        numbers=(
+    return {
+        "words": verdict_words(facts),
+        "proof": proof,
+        "proof_sentence": sentence,
+        "is_verified": verified is not None,
+        "numbers": (
             _apart(len(lesson.demonstrations), "demonstration"),
             _apart(lesson.n_pairs, "step"),
             (f"{facts.n_covered} / {len(facts.said)}", "constraints covered"),
             (amount(loss), "loss still possible" if lesson.is_complete else "loss still found"),
         ),
-        bound=bound_words(lesson, facts.bec, verified),
-        hardest=hardest_sentence(lesson),
-    )
+        "bound": bound_words(lesson, facts.bec, verified),
+        "hardest": hardest_sentence(lesson),
+    }
 
 
 def _apart(n: int, thing: str) -> tuple[str, str]:
@@ -394,22 +324,14 @@ def _apart(n: int, thing: str) -> tuple[str, str]:
     return many, things
 
 
-@dataclass(frozen=True)
-class Card:
-    """A demonstration and what it shows: sentences, each with its step and moment where it has one.
+def _cards(
+    facts: Facts, scene: Scene | None, shown: Sequence[Sequence[Frame]]
+) -> Iterator[dict[str, Any]]:
+    """Each demonstration and what it shows: sentences, with step and moment where they have one.
 
     why: what it is for where it shows nothing new. example: a reward that it rules out, and what
     that would do.
     """
-
-    title: str
-    player: Player
-    said: tuple[tuple[str, int | None, int], ...]
-    why: str
-    example: tuple[str, str] | None
-
-
-def _cards(facts: Facts, scene: Scene | None, shown: Sequence[Sequence[Frame]]) -> Iterator[Card]:
     for i, moments in enumerate(shown):
         n_steps = len(facts.lesson.demonstrations[i])
         said = facts.stated_first_by(i)
@@ -418,28 +340,22 @@ def _cards(facts: Facts, scene: Scene | None, shown: Sequence[Sequence[Frame]]) 
             if entry.step is not None:
                 before = telling.get(entry.step)
                 telling[entry.step] = entry.words if before is None else f"{before}; {entry.words}"
-        yield Card(
-            title=f"Demonstration {i + 1} · {counted(n_steps, 'step')}",
-            player=player(moments, scene, number=i + 1, n_steps=n_steps, telling=telling),
-            said=tuple(
+        yield {
+            "title": f"Demonstration {i + 1} · {counted(n_steps, 'step')}",
+            "player": player(moments, scene, number=i + 1, n_steps=n_steps, telling=telling),
+            "said": [
                 (e.words, e.step, 0 if e.step is None else frame_of(moments, e.step)) for e in said
-            ),
-            why="" if said else facts.lesson.why(i),
-            example=example_words(facts, i, scene) if said else None,
-        )
+            ],
+            "why": "" if said else facts.lesson.why(i),
+            "example": example_words(facts, i, scene) if said else None,
+        }
 
 
-@dataclass(frozen=True)
-class HalfSpaces:
-    """Pictures of the rewards that still fit: one of the plane, or slices to choose from."""
+def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> dict[str, Any] | None:
+    """Pictures of the rewards that still fit: one of the plane, or slices to choose from.
 
-    words: str
-    plane: PlanePicture | None
-    slices: tuple[SlicePicture, ...]
-
-
-def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> HalfSpaces | None:
-    """None where there is nothing to draw: one feature, or nothing that is said."""
+    None where there is nothing to draw: one feature, or nothing that is said.
+    """
     bec, shown = facts.bec, facts.lesson.demonstrations
     if facts.task.mdp.n_features == 1 or not facts.said:
         return None
@@ -449,8 +365,8 @@ def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> HalfSpaces | Non
     else:
         pairs = [pair] if pair is not None else likely_pairs(bec, MAX_PAIRS)
     pictures = [half_space_picture(bec, shown, pair=each, witness=witness) for each in pairs]
-    return HalfSpaces(
-        words=half_space_words(facts),
-        plane=next((each for each in pictures if isinstance(each, PlanePicture)), None),
-        slices=tuple(each for each in pictures if isinstance(each, SlicePicture)),
-    )
+    return {
+        "words": half_space_words(facts),
+        "plane": next((each for each in pictures if isinstance(each, PlanePicture)), None),
+        "slices": [each for each in pictures if isinstance(each, SlicePicture)],
+    }

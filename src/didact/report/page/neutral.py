@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from didact.mdp import MDP, Task
-from didact.report.page.scene import WIDEST_CELL, Box, Picture, Scene, scene_of, view_of
+from didact.report.page.scene import Box, Scene, scene_frame, scene_of
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend, picture_key
 
@@ -57,9 +57,7 @@ class NeutralWorld:
         )
         return render(
             "neutral.html.jinja",
-            frame=Picture(
-                "neutral", view_of(box), "The world", told, "scene", box[3] * WIDEST_CELL
-            ),
+            frame=scene_frame("neutral", box, "The world", told),
             scene=scene,
             ground=scene.ground([box]),
             spot=None if state is None else scene.centre(state),

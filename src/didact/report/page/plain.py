@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -237,34 +236,22 @@ MAX_SAID = 6
 """Sentences for each demonstration; the others are in the mathematics."""
 
 
-@dataclass(frozen=True)
-class Plain:
-    """All plain words of a page.
+def plain_words(facts: Facts, scene: Scene | None) -> dict[str, Any]:
+    """All plain words of the page of a lesson.
 
     title: what to do. intro: what this is, two sentences. slips: how moves go astray, or empty.
     wishes: what the program likes. shows: for each demonstration what it shows, at most six. open:
     where a watcher may still guess wrongly, or empty.
     """
-
-    title: str
-    intro: str
-    slips: str
-    wishes: tuple[str, ...]
-    shows: tuple[tuple[str, ...], ...]
-    open: str
-
-
-def plain_words(facts: Facts, scene: Scene | None) -> Plain:
-    """The plain words of a lesson."""
     n = len(facts.lesson.demonstrations)
-    return Plain(
-        title=_title(facts),
-        intro=f"{WHO} {_what_they_do(facts)}",
-        slips=slips(facts.task, scene),
-        wishes=tuple(wishes(facts.task)),
-        shows=tuple(tuple(_shows(facts, facts.stated_first_by(i))) for i in range(n)),
-        open=_open(facts, scene),
-    )
+    return {
+        "title": _title(facts),
+        "intro": f"{WHO} {_what_they_do(facts)}",
+        "slips": slips(facts.task, scene),
+        "wishes": wishes(facts.task),
+        "shows": [_shows(facts, facts.stated_first_by(i)) for i in range(n)],
+        "open": _open(facts, scene),
+    }
 
 
 def _title(facts: Facts) -> str:

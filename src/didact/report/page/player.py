@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from didact.inputs import counted
 from didact.mdp import Demonstration, Task
@@ -17,15 +18,13 @@ from didact.mdp.task import ARROW_OF
 from didact.planning.ends import only_successor
 from didact.report.page.scene import (
     CELL,
-    WIDEST_CELL,
     Box,
-    Picture,
     Place,
     Scene,
     points,
+    scene_frame,
     state_in_words,
     stub,
-    view_of,
     way,
 )
 
@@ -50,49 +49,6 @@ class Frame:
     leads: str = ""
     first: int = 0
     last: int = 0
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A moment in the strip: its steps, the sign of its action, what is said, where tokens are.
-
-    why: what it shows that was not shown before, where it shows something.
-    """
-
-    frame: Frame
-    numbers: str
-    sign: str
-    say: str
-    places: tuple[tuple[str, str], ...]
-    tells: bool
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """The picture of a demonstration: an arrow for each step, as a path or a dot, and the tokens.
-
-    wanted: the chosen directions where a step slid elsewhere, as one path. tokens: name, drawing
-    and first place of each that is ever seen; None where that is later.
-    """
-
-    frame: Picture
-    arrows: tuple[str | Place, ...]
-    wanted: str
-    tokens: tuple[tuple[str, str, Place | None], ...]
-
-
-@dataclass(frozen=True)
-class Player:
-    """All that the figure of a demonstration shows; n_more: steps that are left out."""
-
-    name: str
-    label: str
-    kind: str
-    drawing: Drawing | None
-    chips: tuple[Chip, ...]
-    now: str
-    n_more: int
 
 
 def frames(task: Task, demonstration: Demonstration, scene: Scene | None) -> list[Frame]:
@@ -134,7 +90,7 @@ def player(
     number: int,
     n_steps: int,
     telling: Mapping[int, str],
-) -> Player:
+) -> dict[str, Any]:
     """The figure of a demonstration; number: its place; telling: steps that show something new."""
     name, label = f"demo{number}", f"Demonstration {number}, {counted(n_steps, 'step')}"
     kind, drawing = "boxes", None
@@ -142,39 +98,40 @@ def player(
         box = box_of(shown, scene)
         kind = "with-picture wide" if box[3] >= 2 * box[2] else "with-picture"
         drawing = _drawing(shown, scene, box, name, label)
-    return Player(
-        name=name,
-        label=label,
-        kind=kind,
-        drawing=drawing,
-        chips=tuple(_chips(shown, scene, n_steps, telling)),
-        now=_spoken(shown[0], n_steps),
-        n_more=max(n_steps - MAX_STEPS, 0),
-    )
+    return {
+        "name": name,
+        "label": label,
+        "kind": kind,
+        "drawing": drawing,
+        "chips": list(_chips(shown, scene, n_steps, telling)),
+        "now": _spoken(shown[0], n_steps),
+        "n_more": max(n_steps - MAX_STEPS, 0),
+    }
 
 
 def _chips(
     shown: Sequence[Frame], scene: Scene | None, n_steps: int, telling: Mapping[int, str]
-) -> Iterator[Chip]:
+) -> Iterator[dict[str, Any]]:
+    """The moments in the strip: steps, the sign of the action, what is said, where tokens are.
+
+    why: what a moment shows that was not shown before.
+    """
     starred: dict[int, list[str]] = {}
     for step, words in telling.items():
         starred.setdefault(frame_of(shown, step), []).append(words)
+    kind = None if scene is None else scene.kind
     for i, frame in enumerate(shown):
         tells = i in starred
-        yield Chip(
-            frame=frame,
-            numbers=_numbers(frame),
-            sign="" if _turns(scene) else ARROW_OF.get(frame.does.lower(), ""),
-            say=_spoken(frame, n_steps) + (" Shows something new." if tells else ""),
-            places=() if scene is None else tuple(_places(frame, scene)),
-            tells=tells,
-            why="; ".join(starred.get(i, ())),
-        )
-
-
-def _turns(scene: Scene | None) -> bool:
-    """Whether left and right are turns of the agent, so that no arrow says where it goes."""
-    return scene is not None and scene.kind == "room"
+        yield {
+            "frame": frame,
+            "numbers": _numbers(frame),
+            # In rooms left and right are turns of the agent, and no arrow says where it goes.
+            "sign": "" if kind == "room" else ARROW_OF.get(frame.does.lower(), ""),
+            "say": _spoken(frame, n_steps) + (" Shows something new." if tells else ""),
+            "places": () if scene is None else list(_places(frame, scene)),
+            "tells": tells,
+            "why": "; ".join(starred.get(i, ())),
+        }
 
 
 def _spoken(frame: Frame, n_steps: int) -> str:
@@ -197,19 +154,26 @@ def _places(frame: Frame, scene: Scene) -> Iterator[tuple[str, str]]:
             yield token.name, points([place])
 
 
-def _drawing(shown: Sequence[Frame], scene: Scene, box: Box, name: str, label: str) -> Drawing:
+def _drawing(
+    shown: Sequence[Frame], scene: Scene, box: Box, name: str, label: str
+) -> dict[str, Any]:
+    """The picture of a demonstration: an arrow for each step, as a path or a dot, and the tokens.
+
+    wanted: the chosen directions where a step slid elsewhere, as one path. tokens: name, drawing
+    and first place of each that is ever seen; None where that is later.
+    """
     part = "" if (box[2], box[3]) == (scene.rows, scene.columns) else " Part of the world."
     told = f"From {shown[0].where} to {shown[-1].where}. The steps are listed below.{part}"
-    return Drawing(
-        frame=Picture(name, view_of(box), label, told, "scene", box[3] * WIDEST_CELL),
-        arrows=tuple(_arrows(shown, scene)),
-        wanted="".join(_wanted(shown, scene)),
-        tokens=tuple(
+    return {
+        "frame": scene_frame(name, box, label, told),
+        "arrows": list(_arrows(shown, scene)),
+        "wanted": "".join(_wanted(shown, scene)),
+        "tokens": [
             (token.name, token.drawing, token.place(shown[0].state))
             for token in scene.tokens
             if any(token.place(frame.state) is not None for frame in shown)
-        ),
-    )
+        ],
+    }
 
 
 def _wanted(shown: Sequence[Frame], scene: Scene) -> Iterator[str]:

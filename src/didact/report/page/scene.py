@@ -102,6 +102,9 @@ def across(here: Place, direction: tuple[int, int]) -> str:
     return "".join(f"M{number(a)} {number(b)}L{number(x)} {number(y)}" for a, b in ends)
 
 
+Arrow = Callable[[tuple[float, float], tuple[int, int]], str]
+"""Draws a move from a place in a direction."""
+
 CELL = 20.0
 """Units of a picture that one cell is wide."""
 
@@ -179,6 +182,22 @@ def view_of(box: Box) -> View:
     """The view box of a picture of these cells, with a little air."""
     row, column, rows, columns = box
     return column * CELL - 1, row * CELL - 1, columns * CELL + 2, rows * CELL + 2
+
+
+def scene_frame(name: str, box: Box, title: str, told: str) -> Picture:
+    """The frame of a picture of these cells of a world."""
+    return Picture(name, view_of(box), title, told, "scene", box[3] * WIDEST_CELL)
+
+
+def moves_path(scene: Scene, pairs: Iterable[tuple[int, int]], arrow: Arrow = across) -> str:
+    """Arrows of the moves among pairs, as one path."""
+    drawn = ((scene.centre(state), scene.arrows[action]) for state, action in pairs)
+    return "".join(arrow(here, to) for here, to in drawn if to is not None)
+
+
+def arrows(scene: Scene | None, pairs: Iterable[tuple[int, int]], arrow: Arrow = across) -> str:
+    """The same on a grid; nothing elsewhere, where states share cells."""
+    return "" if scene is None or scene.kind != "grid" else moves_path(scene, pairs, arrow)
 
 
 def scene_of(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene | None:

@@ -6,7 +6,6 @@ import base64
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,69 +48,6 @@ SIDE = 260.0
 """Of a drawing of the way through a plane."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """One number of the state over a clip, or the way through a plane."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-    colour: int
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Something that stands in a plane: its name, place and radius, 0 for a point.
-
-    kind: of what is called alike, the number. anchor: of its name, which stays inside the drawing.
-    """
-
-    name: str
-    x: float
-    y: float
-    radius: float
-    kind: int
-
-    @property
-    def anchor(self) -> str:
-        """Of its name in SVG."""
-        return "start" if self.x < SIDE / 5 else "end" if self.x > 4 * SIDE / 5 else "middle"
-
-
-@dataclass(frozen=True)
-class ShownClip:
-    """A clip on the page: frames with their words, or lines in a picture.
-
-    key: what the lines are. path: along which a dot moves through a plane, or a bar over the steps;
-    empty where there are frames. seconds: how long it takes. marks: what stands in the plane.
-    ghosts: where the closest other action of each step leads, as a path. others: these in words.
-    """
-
-    number: int
-    words: str
-    frames: tuple[tuple[str, str], ...]
-    description: str
-    lines: tuple[Line, ...]
-    key: str
-    path: str
-    seconds: float
-    first: str
-    actions: str
-    others: str
-    marks: tuple[Mark, ...] = ()
-    ghosts: str = ""
-    axes: tuple[str, str] = ("", "")
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height of the drawing."""
-        return (SIDE, SIDE) if self.is_plane else (WIDTH, HEIGHT)
-
-    @property
-    def is_plane(self) -> bool:
-        """Whether the two numbers of the state are a place; else a bar goes over the steps."""
-        return bool(self.axes[0])
-
-
 def simulator_page(lesson: ClipLesson) -> str:
     """The lesson as one HTML file."""
     seen, clips = lesson.seen, lesson.clips[:MAX_CLIPS]
@@ -132,7 +68,13 @@ def simulator_page(lesson: ClipLesson) -> str:
     )
 
 
-def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
+def _shown(lesson: ClipLesson, place: int, clip: Clip) -> dict[str, Any]:
+    """A clip on the page: frames with their words, or lines in a picture.
+
+    key: what the lines are. path: along which a dot moves through a plane, or a bar over the steps;
+    empty where there are frames. seconds: how long it takes. marks: what stands in the plane.
+    ghosts: where the closest other action of each step leads, as a path. others: these in words.
+    """
     steps = np.unique(np.linspace(0, len(clip) - 1, min(MAX_FRAMES, len(clip))).astype(int))
     images = pictures_of(lesson.seen.setting.simulator, [clip.states[i] for i in steps])
     frames = tuple(
@@ -140,28 +82,31 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> ShownClip:
         for i, image in zip(steps, images, strict=True)
         if image is not None
     )
-    lines = () if frames else _lines(np.asarray(clip.observations, dtype=np.float64), lesson)
-    is_plane = len(lines) == 1 and lines[0].name == WAY
+    lines = [] if frames else _lines(np.asarray(clip.observations, dtype=np.float64), lesson)
+    is_plane = len(lines) == 1 and lines[0]["name"] == WAY
     closest = _closest_others(lesson.seen, clip)
     done = [done_words(lesson.seen, action) for action in clip.actions[:MAX_ACTIONS]]
     others = [done_words(lesson.seen, other) for _, other in closest[:MAX_ACTIONS]]
     more = ", ..." if len(clip.actions) > MAX_ACTIONS else ""
-    return ShownClip(
-        place,
-        clip_words(clip),
-        frames,
-        f"states of {clip_words(clip)}",
-        lines,
-        _key(lesson) if lines else "",
-        _path(lines[0]) if is_plane else SWEEP if lines else "",
-        STEP_SECONDS * len(clip),
-        numbers_words(clip.observations[0]),
-        ", ".join(done) + more,
-        ", ".join(others) + more if others else "",
-        _marks(lesson.seen) if is_plane else (),
-        _ghosts(lesson.seen, closest) if is_plane else "",
-        _axes(lesson.seen) if is_plane else ("", ""),
-    )
+    way = "L".join(f"{number(x)} {number(y)}" for x, y in lines[0]["points"]) if is_plane else ""
+    return {
+        "number": place,
+        "words": clip_words(clip),
+        "frames": frames,
+        "description": f"states of {clip_words(clip)}",
+        "lines": lines,
+        "key": _key(lesson) if lines else "",
+        "path": f"M{way}" if is_plane else SWEEP if lines else "",
+        "seconds": STEP_SECONDS * len(clip),
+        "first": numbers_words(clip.observations[0]),
+        "actions": ", ".join(done) + more,
+        "others": ", ".join(others) + more if others else "",
+        "marks": _marks(lesson.seen) if is_plane else [],
+        "ghosts": _ghosts(lesson.seen, closest) if is_plane else "",
+        "axes": _number_names(lesson.seen, 2) if is_plane else ("", ""),
+        "is_plane": is_plane,
+        "size": (SIDE, SIDE) if is_plane else (WIDTH, HEIGHT),
+    }
 
 
 MAX_ACTIONS = 12
@@ -204,16 +149,21 @@ def _ghosts(seen: Observed, closest: Sequence[tuple[int, Any]]) -> str:
     )
 
 
-def _marks(seen: Observed) -> tuple[Mark, ...]:
-    """What the simulator says that stands in its plane (`marks`)."""
+def _marks(seen: Observed) -> list[dict[str, Any]]:
+    """What the simulator says that stands in its plane (`marks`): name, place, radius.
+
+    The radius of a point is 0. kind: of what is called alike, the number. anchor: of its name,
+    which stays inside the drawing.
+    """
     low, high = _range(seen)
     found, kinds = [], dict[str, int]()
     for name, x, y, radius in _of_simulator(seen, "marks"):
         ((across, down),) = _in_plane(seen, np.array([[x, y]])).tolist()
         wide = (SIDE - 2 * EDGE) * radius / max(float(high[0] - low[0]), 1e-12)
-        kind = kinds.setdefault(name, len(kinds))
-        found.append(Mark(shown_name(str(name)), across, down, wide, kind))
-    return tuple(found)
+        side = "start" if across < SIDE / 5 else "end" if across > 4 * SIDE / 5 else "middle"
+        mark = {"name": shown_name(str(name)), "x": across, "y": down, "radius": wide}
+        found.append({**mark, "kind": kinds.setdefault(name, len(kinds)), "anchor": side})
+    return found
 
 
 EDGE = 22.0
@@ -247,17 +197,18 @@ def _in_plane(seen: Observed, states: NDArray[np.float64]) -> NDArray[np.float64
     return EDGE + (SIDE - 2 * EDGE) * np.stack([shares[:, 0], 1 - shares[:, 1]], axis=1)
 
 
-def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> tuple[Line, ...]:
+def _lines(states: NDArray[np.float64], lesson: ClipLesson) -> list[dict[str, Any]]:
     """Each number of the state over time, or for two numbers their way through the plane."""
     states = states.reshape(len(states), -1)[:, :MAX_LINES]
     if states.shape[1] == 2:
-        return (Line(WAY, _points(*_in_plane(lesson.seen, states).T), 0),)
+        way = _points(*_in_plane(lesson.seen, states).T)
+        return [{"name": WAY, "points": way, "colour": 0}]
     heights = 8 + (HEIGHT - 16) * (1 - _shares(lesson.seen, states))
     times = np.linspace(8, WIDTH - 8, max(len(states), 2))[: len(states)]
-    return tuple(
-        Line(name, _points(times, heights[:, j]), j)
+    return [
+        {"name": name, "points": _points(times, heights[:, j]), "colour": j}
         for j, name in enumerate(_number_names(lesson.seen, states.shape[1]))
-    )
+    ]
 
 
 def _key(lesson: ClipLesson) -> str:
@@ -267,7 +218,7 @@ def _key(lesson: ClipLesson) -> str:
         for low, high in zip(*_range(lesson.seen), strict=True)
     ]
     if len(ranges) == 2:
-        across, up = _axes(lesson.seen)
+        across, up = _number_names(lesson.seen, 2)
         return (
             f"Left to right: {across}, {ranges[0]}; bottom to top: {up}, {ranges[1]}. The dot "
             "moves as the policy does; dashed: where the closest other action leads."
@@ -277,20 +228,10 @@ def _key(lesson: ClipLesson) -> str:
     return f"Left to right: steps. A line for each number of the state: {named}."
 
 
-def _axes(seen: Observed) -> tuple[str, str]:
-    """The names of the two numbers of the state."""
-    across, up = _number_names(seen, 2)
-    return across, up
-
-
 def _number_names(seen: Observed, n: int) -> list[str]:
     """The names of the first numbers of the state, as far as the simulator gives them."""
     named = [shown_name(str(name)) for name in _of_simulator(seen, "axis_names")]
     return [*named[:n], *(f"number {i + 1} of the state" for i in range(len(named), n))]
-
-
-def _path(line: Line) -> str:
-    return "M" + "L".join(f"{number(x)} {number(y)}" for x, y in line.points)
 
 
 def _points(across: Any, down: Any) -> tuple[tuple[float, float], ...]:

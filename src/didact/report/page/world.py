@@ -6,8 +6,9 @@ A grid world alone, as a piece of a page or a file, needs little else: first pic
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from didact.mdp.naming import event_words
 from didact.mdp.task import active_feature, feature_letters, states_by_cell
 from didact.planning import Plan
 from didact.report.page.grid import N_COLOURS, falls, grid_scene
-from didact.report.page.scene import WIDEST_CELL, Box, Picture, Place, Scene, across, stub, view_of
+from didact.report.page.scene import Arrow, Box, Scene, across, moves_path, scene_frame, stub
 from didact.report.page.templates import render
 
 if TYPE_CHECKING:
@@ -33,18 +34,6 @@ MAX_LOOKED_AT = 500
 
 
 @dataclass(frozen=True)
-class WorldPicture:
-    """The ground with paths on it, and what the signs mean.
-
-    moves: all optimal actions as a path, None where actions are no moves.
-    """
-
-    frame: Picture
-    moves: str | None
-    key: str
-
-
-@dataclass(frozen=True)
 class Legend:
     """Features with their weights: letter, colour, name, weight; n_more: features left out.
 
@@ -55,15 +44,6 @@ class Legend:
     n_more: int
 
 
-@dataclass(frozen=True)
-class Astray:
-    """Where a wrong reward goes astray: the believer's and the teacher's moves as paths."""
-
-    frame: Picture
-    right: str
-    wrong: str
-
-
 def world_box(facts: Facts, scene: Scene) -> Box:
     """The cells of the world's picture: all of a small world, else those around the first start."""
     shown = facts.lesson.demonstrations
@@ -71,22 +51,24 @@ def world_box(facts: Facts, scene: Scene) -> Box:
     return scene.box_around(states, whole=WHOLE, most=MAX_CELLS)
 
 
-def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> WorldPicture:
-    """The ground and, on grids, an arrow for each optimal action."""
+def world_picture(task: Task, plan: Plan | None, scene: Scene, box: Box) -> dict[str, Any]:
+    """The frame of a world, all optimal actions as a path, and what the signs mean.
+
+    moves: None where actions are no moves.
+    """
     size = f"{scene.rows} rows and {scene.columns} columns"
     whole = (box[2], box[3]) == (scene.rows, scene.columns)
     part = "" if whole else f" Shown: {box[2]} rows and {box[3]} columns of it."
     moves = None
     if plan is not None and scene.kind == "grid":
         used = np.flatnonzero(~idle_states(task.mdp)).tolist()
-        inside = [state for state in used if _within(scene.cell(state), box)]
-        moves = _moves(scene, inside, plan.optimal)
+        moves = _moves(scene, used, plan.optimal, box, partial(stub, length=6.4))
     told = f"A map of {size}.{part} The features and their weights are listed below."
-    return WorldPicture(
-        frame=_picture("world-picture", box, f"The world: {size}", told),
-        moves=moves,
-        key=picture_key(task, scene, whole=whole, has_moves=moves is not None, has_agent=False),
-    )
+    return {
+        "frame": scene_frame("world-picture", box, f"The world: {size}", told),
+        "moves": moves,
+        "key": picture_key(task, scene, whole=whole, has_moves=moves is not None, has_agent=False),
+    }
 
 
 def astray_box(belief: BeliefFacts, scene: Scene) -> Box:
@@ -94,40 +76,29 @@ def astray_box(belief: BeliefFacts, scene: Scene) -> Box:
     return scene.box_around(belief.astray[:200], whole=12, most=24)
 
 
-def astray_picture(facts: Facts, belief: BeliefFacts, scene: Scene) -> Astray:
+def astray_picture(facts: Facts, belief: BeliefFacts, scene: Scene) -> dict[str, Any]:
     """Where a wrong reward would go astray: its choices dashed, the teacher's plain."""
     box = astray_box(belief, scene)
-    inside = [state for state in belief.astray if _within(scene.cell(state), box)]
     told = "Dashed arrows: the wrong choices; plain arrows: the teacher's. The table lists them."
-    return Astray(
-        frame=_picture("astray", box, "What the wrong reward would do differently", told),
-        right=_moves(scene, inside, facts.bec.plan.optimal),
-        wrong=_moves(scene, inside, belief.wrong, across),
+    optimal, short = facts.bec.plan.optimal, partial(stub, length=6.4)
+    return {
+        "frame": scene_frame("astray", box, "What the wrong reward would do differently", told),
+        "right": _moves(scene, belief.astray, optimal, box, short),
+        "wrong": _moves(scene, belief.astray, belief.wrong, box, across),
+    }
+
+
+def _moves(scene: Scene, states: Iterable[int], taken: Any, box: Box, arrow: Arrow) -> str:
+    """Arrows of the actions taken (S, A) in those states whose cells are in the box."""
+    top, left, rows, columns = box
+    inside = (
+        state
+        for state in states
+        for row, column in (scene.cell(state),)
+        if top <= row < top + rows and left <= column < left + columns
     )
-
-
-def _picture(name: str, box: Box, title: str, told: str) -> Picture:
-    return Picture(name, view_of(box), title, told, "scene", box[3] * WIDEST_CELL)
-
-
-def _within(cell: tuple[int, int], box: Box) -> bool:
-    row, column, rows, columns = box
-    return row <= cell[0] < row + rows and column <= cell[1] < column + columns
-
-
-def _moves(
-    scene: Scene,
-    states: Iterable[int],
-    taken: Any,
-    arrow: Callable[[Place, tuple[int, int]], str] = lambda here, to: stub(here, to, 6.4),
-) -> str:
-    parts = []
-    for state in states:
-        for action in taken[state].nonzero()[0].tolist():
-            direction = scene.arrows[action]
-            if direction is not None:
-                parts.append(arrow(scene.centre(state), direction))
-    return "".join(parts)
+    pairs = ((state, int(action)) for state in inside for action in np.flatnonzero(taken[state]))
+    return moves_path(scene, pairs, arrow)
 
 
 def picture_key(
@@ -224,7 +195,7 @@ def _is_coloured(task: Task, scene: Scene | None) -> bool:
 def task_drawn(task: Task, plan: Plan | None = None) -> tuple[str, str]:
     """A grid world alone, with its optimal actions where there is a plan; what its signs mean."""
     facts = _drawn_facts(task, plan)
-    return render("drawn.html.jinja", **facts), facts["world"].key
+    return render("drawn.html.jinja", **facts), facts["world"]["key"]
 
 
 def task_picture(task: Task, plan: Plan | None = None, *, colours: Sequence[int] = ()) -> str:

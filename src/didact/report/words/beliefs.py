@@ -138,17 +138,10 @@ def describe_belief(
     return Description(head, tuple(facts), tuple(details), "all features, warnings, log likelihood")
 
 
-@dataclass(frozen=True)
-class UnsureState:
-    """A state in which draws disagree: its name, and its actions with their shares."""
-
-    state: str
-    actions: str
-
-
-def unsure_states(belief: Belief, where: MDP | Task) -> tuple[list[UnsureState], int]:
+def unsure_states(belief: Belief, where: MDP | Task) -> tuple[list[tuple[str, str]], int]:
     """States where the draws agree least on what to do, the least sure first, and how many agree.
 
+    Each by its name, with its actions and their shares.
     where: the model, or its task, which knows the grid. Nothing for weights without draws.
     """
     if belief.is_point:
@@ -158,8 +151,7 @@ def unsure_states(belief: Belief, where: MDP | Task) -> tuple[list[UnsureState],
     highest = shares.max(axis=1, initial=0.0)
     order = [int(i) for i in np.argsort(highest, kind="stable") if highest[i] < AGREED]
     found = [
-        UnsureState(state_words(where, int(states[i])), _shared(where, shares[i]))
-        for i in order[:MAX_UNSURE]
+        (state_words(where, int(states[i])), _shared(where, shares[i])) for i in order[:MAX_UNSURE]
     ]
     return found, len(states) - len(order)
 
