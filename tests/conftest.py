@@ -17,8 +17,8 @@ from tests.command_line import Answer
 
 # Matrices of tests are small, and workers fill the cores: more threads only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-settings.register_profile("fixed", derandomize=True, deadline=None)
-settings.register_profile("random", deadline=None, print_blob=True)
+settings.register_profile("quick", derandomize=True, max_examples=16, deadline=None)
+settings.register_profile("slow", max_examples=150, deadline=None, print_blob=True)
 
 
 def pytest_configure(config):
@@ -31,12 +31,12 @@ def pytest_configure(config):
     import_module("numba")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     is_quick = "not slow" in config.getoption("markexpr")
-    is_fixed = is_quick and config.getoption("--hypothesis-seed") is None
-    settings.load_profile("fixed" if is_fixed else "random")
+    settings.load_profile("quick" if is_quick else "slow")
     if is_quick:
         effort.take_some_only()
-        settings.register_profile("quick", settings(max_examples=12))
-        settings.load_profile("quick")
+        if config.getoption("--hypothesis-seed") is not None:
+            settings.register_profile("seeded", settings(derandomize=False, print_blob=True))
+            settings.load_profile("seeded")
 
 
 def pytest_terminal_summary(terminalreporter, config):

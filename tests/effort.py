@@ -1,7 +1,7 @@
-"""How many examples a law is tried on: some every day, all of them with the slow tests.
+"""How many models a law is tried on: some in the quick tests, all of them with the slow ones.
 
-`make test` leaves the slow tests out (-m "not slow") and takes the smaller numbers; whoever runs
-them, as `make test-all`, takes the larger ones.
+`make test` leaves the slow tests out (-m "not slow") and takes the smaller numbers; `make test-all`
+takes the larger ones. How many examples Hypothesis draws is in the profiles of `conftest.py`.
 """
 
 from collections import Counter
@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 _all_of_them = True
 
@@ -32,11 +31,6 @@ def number(some: int, all_of_them: int) -> int:
     return all_of_them if _all_of_them else some
 
 
-def examples(some: int, all_of_them: int) -> settings:
-    """The same for examples that hypothesis draws."""
-    return settings(max_examples=number(some, all_of_them))
-
-
 def chunks(some: int, all_of_them: int) -> list[Any]:
     """Numbers from 0 on for `parametrize`: some, and the others as slow tests."""
     others = (pytest.param(n, marks=pytest.mark.slow) for n in range(some, all_of_them))
@@ -44,9 +38,9 @@ def chunks(some: int, all_of_them: int) -> list[Any]:
 
 
 def crossed(*kinds: Collection[Any], one_in: int) -> list[Any]:
-    """All combinations for `parametrize`: one in so many every day, the others as slow tests.
+    """All combinations for `parametrize`: one in so many quick, the others as slow tests.
 
-    Each entry meets each of another kind every day, where the third kind has `one_in` or more.
+    Each meets each of another kind in the quick tests, where the third kind has `one_in` or more.
     """
     return [
         pytest.param(

@@ -539,7 +539,7 @@ def changed(value):
 
 
 def some_of(changes):
-    """One in two every day, drawn by chance; all of them with the slow tests."""
+    """One in two in the quick tests, drawn by chance; all of them with the slow tests."""
     listed = list(changes)
     return random.Random(1).sample(listed, number(-(-len(listed) // 2), len(listed)))
 

@@ -15,7 +15,6 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task, Transitions
 from didact.worlds import gridworld, make
 from tests.active.beliefs import belief_in, situation_of
-from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets, policy_sums, reward_payments
 
@@ -27,7 +26,6 @@ def exact(task, weights):
     return optimal_sets(Plain(task.mdp), [Fraction(w) for w in weights])
 
 
-@examples(20, 40)
 @given(tasks(max_states=4, discounts=("0", "1/2", "0.9")), st.data())
 def test_losses_and_policies_are_those_of_exact_planning(task, data):
     k = task.mdp.n_features

@@ -23,7 +23,6 @@ from didact.active.strategies import (
 )
 from didact.errors import InvalidParameter
 from didact.mdp import MDP, Transitions
-from tests.effort import examples
 from tests.models import tasks
 
 
@@ -198,7 +197,6 @@ def test_a_trajectorys_information_is_that_of_all_its_answers(horizon):
             assert value == pytest.approx(exact, abs=1e-12)
 
 
-@examples(12, 300)
 @given(tasks(max_states=4, max_actions=3), st.integers(1, 3), st.integers(1, 4), st.integers(0, 99))
 def test_on_random_models_with_ties_and_certain_draws(task, horizon, n_draws, seed):
     """Paths weighted by their chance give the exact value: the code is run on every path."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from didact.bec import certificates, linear
 from didact.bec.certificates import exact_cone, least_on_slice
 from didact.bec.linear import Inside, Multipliers, Outside, decide, dot, primitive, row_reduced
-from tests.effort import chunks, examples, number
+from tests.effort import chunks, number
 
 # The evidence
 
@@ -155,7 +155,6 @@ def everything(generators, target):
     return np.ones(len(generators))
 
 
-@examples(30, 300)
 @given(half_spaces())
 def test_cones_agree_with_double_description(drawn):
     rows, point = drawn
@@ -164,7 +163,6 @@ def test_cones_agree_with_double_description(drawn):
     assert_described(rows, cone)
 
 
-@examples(30, 150)
 @given(half_spaces(), st.sampled_from([nothing, everything]))
 def test_the_proposer_decides_nothing(drawn, proposer):
     rows, point = drawn
@@ -177,7 +175,6 @@ def test_the_proposer_decides_nothing(drawn, proposer):
     assert classes(rows, cone) == classes(rows, exact_cone(rows, point))
 
 
-@examples(20, 100)
 @given(half_spaces(), st.randoms())
 def test_the_order_of_rows_decides_nothing(drawn, random):
     rows, point = drawn
@@ -185,7 +182,6 @@ def test_the_order_of_rows_decides_nothing(drawn, random):
     assert classes(rows, exact_cone(rows, point)) == classes(shuffled, exact_cone(shuffled, point))
 
 
-@examples(30, 150)
 @given(half_spaces())
 def test_cones_agree_with_cddlib(drawn):
     """cddlib in exact arithmetic, where it could be built."""

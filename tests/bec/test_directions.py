@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.bec.directions import (
@@ -13,7 +13,6 @@ from didact.bec.directions import (
     label_units,
     unit_rows,
 )
-from tests.effort import examples
 
 
 def label_directions(rows):
@@ -57,7 +56,6 @@ def noisy_copies(rng, k):
 
 
 class TestLabels:
-    @examples(12, 60)
     @given(st.integers(0, 10**6), st.integers(1, 5))
     def test_agree_with_all_pairs(self, seed, k):
         rows = noisy_copies(np.random.default_rng(seed), k)
@@ -67,7 +65,6 @@ class TestLabels:
         first = [expected.tolist().index(label) for label in range(expected.max() + 1)]
         assert representatives.tolist() == first
 
-    @settings(max_examples=40, deadline=None)
     @given(st.integers(0, 10**6), st.integers(1, 5))
     def test_classes_do_not_depend_on_order_or_length(self, seed, k):
         rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from didact.bec.directions import TOLERANCE, label_units, unit_rows
 from didact.bec.facets import IS_EQUALITY, IS_REDUNDANT, _first_met, find_facets
 from didact.errors import InvalidParameter
 from didact.numerics import compiled as kernels
-from tests.effort import examples, number
+from tests.effort import number
 
 
 def grid_world_rows(size, k, seed, discount=0.95):
@@ -102,7 +102,6 @@ def check_consistent(rows, cone):
 
 
 class TestAgainstOracles:
-    @examples(30, 150)
     @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 14))
     def test_integer_rows_agree_with_exact_double_description(self, seed, k, n):
         rng = np.random.default_rng(seed)
@@ -126,7 +125,6 @@ class TestAgainstOracles:
         distinct = label_units(unit_rows(rows))[1]
         assert distinct[lp_facets(rows[distinct])].tolist() == cone.facets.tolist()
 
-    @examples(12, 60)
     @given(st.integers(0, 10**6), st.integers(1, 40))
     def test_in_the_plane_the_outer_angles_are_the_facets(self, seed, n):
         rng = np.random.default_rng(seed)

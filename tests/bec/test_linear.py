@@ -30,7 +30,6 @@ from didact.bec.linear import (
     row_reduced,
     unit_floats,
 )
-from tests.effort import examples
 
 ENTRIES = st.integers(-3, 3)
 FRACTIONS = st.fractions(min_value=-5, max_value=5, max_denominator=30)
@@ -249,7 +248,6 @@ def decided_after(proposal, generators, target):
         return decide(generators, target)
 
 
-@examples(30, 300)
 @given(questions())
 def test_decisions_agree_with_enumeration(question):
     generators, target = question
@@ -258,7 +256,6 @@ def test_decisions_agree_with_enumeration(question):
     assert isinstance(decision, Inside) == in_cone(generators, target)
 
 
-@examples(20, 100)
 @given(questions(), st.sampled_from([nothing, everything, not_numbers]))
 def test_a_lying_proposal_costs_pivots_but_never_truth(question, proposer):
     generators, target = question

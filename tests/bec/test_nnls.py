@@ -16,7 +16,6 @@ from didact.bec.nnls import (
     residuals_from_others,
     solve_nonnegative,
 )
-from tests.effort import examples
 
 
 def unit(rows):
@@ -56,7 +55,6 @@ def check_optimal(generators, target, point):
     assert np.linalg.matrix_rank(generators[point.support], tol=1e-13) == len(point.support)
 
 
-@examples(30, 150)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 25))
 def test_agrees_with_scipy(seed, k, n):
     rng = np.random.default_rng(seed)
@@ -158,7 +156,6 @@ def test_each_row_left_out_is_as_far_from_the_others_as_alone(seed):
         assert found[number].tolist() == alone.residual.tolist()
 
 
-@examples(30, 300)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 14))
 def test_needed_rows_are_those_that_the_rest_does_not_imply_in_their_turn(seed, k, n):
     rng = np.random.default_rng(seed)

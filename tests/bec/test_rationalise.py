@@ -14,7 +14,7 @@ from didact.errors import InvalidParameter, Unsupported
 from didact.mdp import MDP, Task
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
-from tests.effort import chunks, examples, number
+from tests.effort import chunks, number
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets, policy_sums
 
@@ -66,7 +66,6 @@ def policies(draw, task: Task):
 
 
 @given(st.data())
-@examples(20, 150)
 def test_the_answer_is_right_and_its_evidence_checks(data):
     task = data.draw(tasks())
     policy = data.draw(policies(task))
@@ -122,7 +121,6 @@ def parallel(left, right) -> bool:
 
 
 @given(st.data())
-@examples(20, 100)
 def test_it_finds_a_reward_exactly_when_there_is_one(data):
     """Two features: every edge of a cone in the plane is perpendicular to one of its rows."""
     task = data.draw(tasks(max_features=2))
@@ -146,7 +144,6 @@ def test_it_finds_a_reward_exactly_when_there_is_one(data):
 
 
 @given(st.data())
-@examples(12, 60)
 def test_a_policy_that_is_optimal_is_explained(data):
     task = data.draw(tasks(max_states=4))
     plan = solve(task.mdp, task.true_weights, arithmetic="exact")
@@ -156,7 +153,6 @@ def test_a_policy_that_is_optimal_is_explained(data):
 
 
 @given(st.data())
-@examples(16, 40)
 def test_only_which_actions_are_taken_counts(data):
     task = data.draw(tasks(max_states=4))
     policy = data.draw(policies(task))

@@ -12,7 +12,7 @@ from tests.forked import Forked, is_quicker
 
 @contextmanager
 def running(*arguments, stderr=None):
-    """`didact studio --no-open ...` in its own process, forked every day: process and link.
+    """`didact studio --no-open ...` in its own process, forked in quick tests: process and link.
 
     stderr: a pipe, or None for this process's own.
     """

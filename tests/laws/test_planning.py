@@ -8,19 +8,14 @@ from hypothesis import strategies as st
 
 from didact.mdp import MDP, Task, Transitions
 from didact.planning import evaluate, reachable_states, solve, successor_features
-from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, optimal_sets, policy_sums
-
-thorough = examples(40, 1000)
-brief = examples(20, 300)
 
 
 def as_mask(sets: list[list[int]], n_actions: int) -> np.ndarray:
     return np.array([[a in chosen for a in range(n_actions)] for chosen in sets])
 
 
-@thorough
 @given(tasks())
 def test_exact_plan_is_what_brute_force_finds(task: Task):
     plain = Plain(task.mdp)
@@ -34,7 +29,6 @@ def test_exact_plan_is_what_brute_force_finds(task: Task):
     )
 
 
-@thorough
 @given(tasks())
 def test_float_bound_is_never_wrong_and_auto_agrees_with_exact(task: Task):
     exact = solve(task.mdp, task.true_weights, arithmetic="exact")
@@ -48,7 +42,6 @@ def test_float_bound_is_never_wrong_and_auto_agrees_with_exact(task: Task):
     assert (settled.optimal == exact.optimal).all()
 
 
-@thorough
 @given(tasks())
 def test_counts_times_weights_are_action_values_exactly(task: Task):
     plan = solve(task.mdp, task.true_weights, arithmetic="exact")
@@ -76,7 +69,6 @@ def test_counts_times_weights_are_action_values_exactly(task: Task):
     assert np.abs(quick.pairs - pairs).max() <= quick.error_bound * (1 + 1e-12)
 
 
-@brief
 @given(tasks(terminals=False))
 def test_constant_feature_counts_one_over_one_minus_discount(task: Task):
     mdp = task.mdp
@@ -87,7 +79,6 @@ def test_constant_feature_counts_one_over_one_minus_discount(task: Task):
     assert all(Fraction(int(c.p), int(c.q)) == expected for c in counts.pairs.ravel())
 
 
-@brief
 @given(tasks(), st.randoms(use_true_random=False))
 def test_renaming_states_actions_and_features_renames_the_answer(task: Task, random):
     mdp = task.mdp
@@ -114,7 +105,6 @@ def test_renaming_states_actions_and_features_renames_the_answer(task: Task, ran
     assert (other.optimal == plan.optimal[by_state][:, by_action]).all()
 
 
-@brief
 @given(tasks(max_states=4), st.lists(st.sampled_from([0, 1, -1, "1/2"]), min_size=3, max_size=3))
 def test_loss_is_what_brute_force_over_tie_breaks_finds(task: Task, other: list):
     mdp, plain = task.mdp, Plain(task.mdp)
@@ -142,7 +132,6 @@ def test_loss_is_what_brute_force_over_tie_breaks_finds(task: Task, other: list)
     assert abs(result.wrong_actions - float(sum(wrong) / len(alive))) < 1e-12
 
 
-@brief
 @given(tasks())
 def test_reachable_states_are_the_transitive_closure(task: Task):
     mdp, plain = task.mdp, Plain(task.mdp)

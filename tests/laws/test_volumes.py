@@ -13,7 +13,7 @@ from didact.errors import InvalidNumber, InvalidParameter
 from didact.numerics.intervals import binomial_interval
 from didact.random import stream
 from tests import volumes
-from tests.effort import examples, number
+from tests.effort import number
 from tests.volumes import cone_volume, count_inside
 
 
@@ -153,7 +153,6 @@ SMALL_ROWS = st.lists(
 ).map(np.array)
 
 
-@examples(12, 60)
 @given(SMALL_ROWS)
 def test_box_share_in_space_is_the_hull_of_the_exact_corners(rows):
     result = cone_volume(rows, rng=stream(0))
@@ -161,7 +160,6 @@ def test_box_share_in_space_is_the_hull_of_the_exact_corners(rows):
     assert result.share == pytest.approx(box_share_by_hull(rows), abs=1e-12)
 
 
-@examples(20, 100)
 @given(SMALL_ROWS, st.integers(0, 2**32), st.sampled_from(["box", "sphere"]))
 def test_a_cut_divides_the_share(rows, seed, region):
     cut = np.random.default_rng(seed).integers(-3, 4, 3)
@@ -174,7 +172,6 @@ def test_a_cut_divides_the_share(rows, seed, region):
     assert sum(parts) == pytest.approx(whole, abs=1e-14)
 
 
-@examples(20, 100)
 @given(SMALL_ROWS, st.sampled_from(["box", "sphere"]), st.permutations(range(3)), st.integers(0, 7))
 def test_signed_permutations_orders_and_scales_keep_the_share(rows, region, order, signs):
     flips = np.array([1 - 2 * (signs >> i & 1) for i in range(3)])

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from didact.errors import InvalidParameter
 from didact.learners.diagnostics import bulk_ess, indicator_ess, rank_r_hat, tail_ess
-from tests.effort import examples, takes_all
+from tests.effort import takes_all
 
 DRAWS = (4, 5, 6, 7, 8, 9, 10, 11, 13, 50, 99, 400, 1000)
 
@@ -70,7 +70,6 @@ def same(ours: float, theirs) -> None:
     assert ours == pytest.approx(float(np.asarray(theirs)), rel=1e-9, nan_ok=True)
 
 
-@examples(40, 200)
 @given(
     arrays(
         np.float64,

@@ -28,7 +28,7 @@ from didact.mdp import MDP, Comparison, Demonstration, Preference, RankedTraject
 from didact.mdp.items import as_items
 from didact.mdp.model import deciding_states, idle_states
 from didact.planning import solve
-from tests.effort import examples, number
+from tests.effort import number
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -102,7 +102,6 @@ def plain_log_likelihood(mdp, items, weights, confidence: float) -> float:
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(12, 120)
 def test_likelihoods_are_those_of_the_definition(task, seed):
     items = some_items(task.mdp, seed)
     evidence = as_evidence(task.mdp, items)
@@ -119,7 +118,6 @@ def test_likelihoods_are_those_of_the_definition(task, seed):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(12, 120)
 def test_slopes_are_those_of_finite_differences(task, seed):
     mdp = task.mdp
     evidence = as_evidence(mdp, [*some_items(mdp, seed), [(int((~mdp.terminal).argmax()), 0)]])
@@ -183,7 +181,6 @@ def test_a_terminal_state_counts_once():
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
-@examples(12, 80)
 def test_maximum_entropy_compares_actions_by_its_own_policy(task, seed):
     """P(a rather than b) = p(a) / (p(a) + p(b)), and the slope is that of finite differences."""
     mdp, items = task.mdp, some_items(task.mdp, seed)
@@ -311,7 +308,6 @@ def shown_tasks(draw: st.DrawFn):
 
 
 @given(shown_tasks(), st.integers(0, 2**32 - 1))
-@examples(15, 150)
 def test_the_slope_is_that_of_finite_differences(shown, seed):
     """At random weights, which lie on no border but with probability 0."""
     task, evidence = shown
@@ -326,7 +322,6 @@ def test_the_slope_is_that_of_finite_differences(shown, seed):
 
 
 @given(shown_tasks())
-@examples(15, 150)
 def test_the_value_is_that_of_brute_force(shown):
     """At weights with ties as well: any optimal policy gives the same value."""
     task, evidence = shown
@@ -338,7 +333,6 @@ def test_the_value_is_that_of_brute_force(shown):
 
 
 @given(shown_tasks(), st.integers(0, 2**32 - 1))
-@examples(12, 100)
 def test_on_a_border_too_the_features_support_the_action_values(shown, seed):
     """mu.w = Q*_w, and mu.u <= Q*_u for all other weights u: mu is a slope of Q* at w."""
     task, evidence = shown
@@ -497,7 +491,6 @@ def pairs_of(shown: dict[int, list[int]]) -> list[list[tuple[int, int]]]:
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(40, 2622)
 def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
     weights = task.weights
     _, optimal = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in weights.tolist()])
@@ -514,7 +507,6 @@ def test_holds_exactly_when_the_shown_sets_are_the_optimal_ones(task, data):
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(25, 400)
 def test_the_likelihood_is_that_of_the_exact_action_values(task, data):
     q, _ = optimal_sets(Plain(task.mdp), [Fraction(repr(w)) for w in task.weights.tolist()])
     shown = shown_sets(task.mdp, data)

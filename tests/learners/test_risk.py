@@ -32,7 +32,6 @@ from didact.planning import batch as values_module
 from didact.planning import evaluate, rollout, solve
 from didact.planning.batch import action_values_of, as_weight_rows, value_blocks
 from didact.worlds import make
-from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, best_values, optimal_sets, reward_payments
 
@@ -75,7 +74,6 @@ def optimal_values(mdp: MDP, weights) -> np.ndarray:
     return np.vstack([np.zeros((0, mdp.n_states)), *blocks])
 
 
-@examples(16, 80)
 @given(tasks(max_states=4, max_actions=2), st.integers(0, 2**32))
 def test_values_are_those_of_brute_force(task, seed):
     rng = np.random.default_rng(seed)
@@ -108,7 +106,6 @@ def test_values_and_action_values_are_those_of_the_planner(kind, size):
         assert q == pytest.approx(plan.action_values, abs=1e-11)
 
 
-@examples(12, 60)
 @given(tasks(), st.integers(0, 2**32))
 def test_action_values_are_those_of_the_planner(task, seed):
     weights = np.random.default_rng(seed).normal(size=(3, task.mdp.n_features))
@@ -174,7 +171,6 @@ def test_results_that_would_not_fit_are_refused_before_any_work(monkeypatch):
 # Losses
 
 
-@examples(12, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.95")), st.integers(0, 2**32))
 def test_losses_are_those_of_evaluating_each_draw_alone(task, seed):
     rng = np.random.default_rng(seed)
@@ -446,7 +442,6 @@ def test_weights_too_large_for_values_are_refused():
         losses(belief, np.zeros(6, dtype=int))
 
 
-@examples(20, 40)
 @given(tasks(max_states=4, discounts=("0", "1/2", "0.9")), st.integers(0, 2**31))
 def test_fit_is_what_brute_force_says_of_the_weights(task, seed):
     mdp, rng = task.mdp, np.random.default_rng(seed)

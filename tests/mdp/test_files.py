@@ -32,7 +32,7 @@ from didact.mdp.files import (
     task_from_document,
 )
 from didact.numerics.exact import write_number
-from tests.effort import examples, number
+from tests.effort import number
 
 TWO_CELLS: dict[str, Any] = {
     "format": "didact.task/1",
@@ -51,7 +51,6 @@ TWO_CELLS: dict[str, Any] = {
     "layout": {"kind": "grid", "rows": 1, "columns": 2},
 }
 SAME_PATH = settings(
-    examples(50, 715),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )

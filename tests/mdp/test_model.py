@@ -17,7 +17,6 @@ from didact.errors import InvalidInput
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.model import as_weights, deciding_states, idle_states
 from didact.planning import as_policy, evaluate, solve
-from tests.effort import examples
 
 CHAIN = np.array([[[0, 1, 0], [1, 0, 0]], [[0, 0, 1], [1, 0, 0]], [[0, 0, 0], [0, 0, 0]]], float)
 FEATURES = [[1, 0], [0, 1], [0.5, 0.5]]
@@ -356,7 +355,6 @@ def models(draw):
     return MDP(moves, phi, 0.5, start=[(s, 1 / len(starts)) for s in starts]), moves, starts, phi
 
 
-@examples(40, 200)
 @given(models())
 def test_idle_is_where_nothing_starts_leads_leaves_or_matters(given_model):
     mdp, moves, starts, phi = given_model

@@ -19,7 +19,6 @@ from didact.mdp.observations import (
     observation_text,
     states_of_observed,
 )
-from tests.effort import examples
 
 SAME = [
     [3, np.int64(3), np.array(3), 3.0, np.float32(3), Decimal(3), np.uint8(3)],
@@ -175,7 +174,6 @@ def worlds(draw):
     return targets, seen, draw(st.integers(0, 5)), draw(st.integers(0, 5)), actions
 
 
-@examples(30, 150)
 @given(worlds())
 def test_an_episode_means_the_one_path_that_shows_it(given_world):
     """Against all paths, one after the other; from the start where several are left."""

@@ -131,7 +131,7 @@ def most_failures(monkeypatch, request):
 @pytest.mark.usefixtures("most_failures")
 @pytest.mark.parametrize("most_failures", [2], indirect=True)
 def test_a_trial_that_kills_its_worker_is_found_and_its_neighbours_are_not_blamed(run, tmp_path):
-    deadly = (4, 7)[: effort.number(1, 2)]  # below there are two every day
+    deadly = (4, 7)[: effort.number(1, 2)]  # below there are two in the quick tests
     settings = Counting(trials=12, deadly=deadly, pause=0.02)
     records, quarantined = run(tmp_path / "s.sqlite", settings)
     assert records == expected(Counting(trials=12), deadly)

@@ -24,11 +24,9 @@ from didact.teaching.rank import (
     rank,
 )
 from didact.worlds import gridworld, make
-from tests.effort import examples
 from tests.models import tasks
 
 
-@examples(12, 60)
 @given(tasks(max_states=3, max_actions=2))
 def test_pairs_are_as_few_as_brute_force(task):
     (row,) = rank([task])
@@ -46,7 +44,6 @@ def test_pairs_are_as_few_as_brute_force(task):
     assert (row.n_facets, row.n_equalities) == (bec.cone.n_facets, len(bec.cone.equalities))
 
 
-@examples(12, 60)
 @given(tasks())
 def test_a_row_is_what_teaching_says(task):
     (row,) = rank([task])
@@ -206,7 +203,6 @@ def all_demonstrations(mdp, plan, starts, horizon):
     return sorted(set(found))
 
 
-@examples(12, 120)
 @given(tasks(max_states=4, max_actions=2), st.integers(1, 3))
 def test_no_complete_lesson_has_fewer(task, horizon):
     bec = equivalence_class(task)

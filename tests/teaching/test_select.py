@@ -15,7 +15,7 @@ from didact.teaching import check, teach
 from didact.teaching.feedback.halfspaces import right_segments
 from didact.teaching.select import select
 from didact.worlds import gridworld, make
-from tests.effort import examples, number
+from tests.effort import number
 from tests.models import tasks
 
 
@@ -35,7 +35,6 @@ def recorded(task, seed, n, length=3, astray=0.3):
 recordings = st.tuples(tasks(), st.integers(0, 2**31), st.integers(0, 6))
 
 
-@examples(16, 150)
 @given(recordings, st.sampled_from([None, 1, 2]), st.sampled_from(["greedy", "exact"]))
 def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, budget, method):
     task, seed, n = given_case
@@ -62,7 +61,6 @@ def test_every_episode_is_in_one_list_and_claims_are_those_of_check(given_case, 
     assert found.wrong == check(task, shown, bec=bec).wrong
 
 
-@examples(12, 100)
 @given(recordings, st.sampled_from([None, 1]))
 def test_redundant_ones_say_nothing_new_and_left_out_ones_do(given_case, budget):
     task, seed, n = given_case
@@ -105,7 +103,6 @@ def assert_cheapest(task, shown, cost):
     return found
 
 
-@examples(12, 60)
 @given(recordings, st.sampled_from(["demonstrations", "pairs"]))
 def test_the_exact_method_takes_as_few_as_brute_force(given_case, cost):
     task, seed, n = given_case
@@ -151,7 +148,6 @@ def test_an_episode_within_another_is_not_chosen_where_something_stays_open():
         assert len(found.redundant) == 1
 
 
-@examples(12, 60)
 @given(recordings, st.integers(1, 3))
 def test_greedy_covers_its_share_of_the_best(given_case, budget):
     """(1 - 1/e) of what any so many episodes cover, where nothing follows from equalities."""
@@ -167,7 +163,6 @@ def test_greedy_covers_its_share_of_the_best(given_case, budget):
     assert found.n_covered >= (1 - 1 / np.e) * best
 
 
-@examples(16, 80)
 @given(recordings)
 def test_contradicting_ones_show_what_is_not_optimal(given_case):
     task, seed, n = given_case

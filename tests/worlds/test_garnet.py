@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from didact.errors import InvalidInput
 from didact.worlds import make
 from didact.worlds.garnet import draw_compositions, draw_subsets
-from tests.effort import examples
 
 
-@examples(20, 100)
 @given(st.data())
 def test_rows_have_the_branching_and_hundredths_asked_for(data):
     n_states = data.draw(st.integers(2, 12))

@@ -16,7 +16,6 @@ from didact.worlds.grids import (
     grid_transitions,
     neighbours,
 )
-from tests.effort import examples
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 SIDES = {
@@ -55,7 +54,6 @@ masks = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
 )
 
 
-@examples(30, 150)
 @given(masks, st.sampled_from(["0", "0.1", "1/3", "0.123456789012345678", "1"]), st.data())
 def test_transitions_are_the_walked_ones_exactly(mask, slip, data):
     free = np.array(mask)
@@ -265,7 +263,6 @@ def is_connected(free):
     return not left
 
 
-@examples(40, 200)
 @given(st.integers(1, 8), st.integers(1, 8), st.floats(0, 0.99), st.integers(0, 2**32))
 def test_free_cells_stay_connected_and_walls_are_as_many_as_asked(rows, columns, share, seed):
     n_walls = int(share * rows * columns)

@@ -17,7 +17,7 @@ from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
 from didact.planning import solve
 from didact.worlds import make
-from tests.effort import examples, number
+from tests.effort import number
 from tests.models import tasks
 
 CONFIDENCE = 100.0
@@ -92,7 +92,6 @@ def test_every_density_is_what_a_fresh_plan_gives(name, pairs):
     assert chain.best >= chain.densities.max()
 
 
-@examples(12, 60)
 @given(tasks(discounts=("0", "1/2", "0.9", "0.99")), st.integers(0, 5))
 def test_random_small_models(task, seed):
     evidence = as_evidence(task.mdp, shown_by(task, 4, seed))

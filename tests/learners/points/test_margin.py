@@ -15,7 +15,6 @@ from didact.learners.points.margin import (
 )
 from didact.mdp import MDP, Task
 from didact.teaching.trim import missing_pairs
-from tests.effort import examples
 from tests.models import tasks
 
 DISCOUNTS = ("0", "1/2", "0.9", "0.95")
@@ -29,7 +28,6 @@ def shown_optimally(task, states=None):
 
 
 @given(tasks(discounts=DISCOUNTS), st.integers(0, 2**32 - 1))
-@examples(20, 100)
 def test_a_policy_shown_everywhere_is_explained_whenever_it_can_be(task, seed):
     """The true weights explain it; so weights are found, and they make the same actions best.
 
@@ -105,7 +103,6 @@ def test_contradictions_have_no_margin():
 
 
 @given(tasks(discounts=DISCOUNTS), st.data())
-@examples(12, 60)
 def test_closed_lessons_are_closed_for_a_learner(task, data):
     """With all optimal actions of some states shown, both say the same."""
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]

@@ -23,7 +23,6 @@ from didact.learners.evidence import as_evidence
 from didact.learners.points.max_entropy import Dual, SoftPlan, highest_in_ball, max_entropy
 from didact.mdp import MDP
 from didact.planning import rollout, rollouts
-from tests.effort import examples
 from tests.models import tasks
 
 RECORDED = json.loads((Path(__file__).parents[2] / "data" / "mce_irl.json").read_text())
@@ -37,7 +36,6 @@ def learned(mdp, demonstrations, **options):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9", "0.95")), st.integers(0, 2**32 - 1))
-@examples(20, 100)
 def test_a_soft_plan_solves_the_soft_bellman_equation(task, seed):
     mdp = task.mdp
     weights = 3.0 * np.random.default_rng(seed).standard_normal(mdp.n_features)
@@ -70,7 +68,6 @@ def test_large_weights_give_the_optimal_plan():
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(12, 60)
 def test_the_slope_is_that_of_finite_differences(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))
@@ -92,7 +89,6 @@ def test_the_slope_is_that_of_finite_differences(task, data):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(12, 60)
 def test_single_pairs_are_measured_by_their_causal_likelihood(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))

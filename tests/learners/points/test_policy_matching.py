@@ -16,7 +16,7 @@ from didact.learners.points.policy_matching import Mismatch, policy_matching
 from didact.mdp import MDP, Task
 from didact.planning import rollout
 from didact.random import as_generator
-from tests.effort import chunks, examples, number
+from tests.effort import chunks, number
 from tests.models import tasks
 
 
@@ -40,7 +40,6 @@ def mismatch(task, pairs, weights, confidence):
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.data())
-@examples(12, 60)
 def test_the_mismatch_is_its_definition_and_its_slope_the_difference(task, data):
     alive = [s for s in range(task.mdp.n_states) if not task.mdp.terminal[s]]
     pair = st.tuples(st.sampled_from(alive), st.integers(0, task.mdp.n_actions - 1))

@@ -16,7 +16,6 @@ from didact.mdp.recordings.recording import Recording, steps_of
 from didact.planning import rollout
 from didact.teaching import teach
 from didact.worlds import make
-from tests.effort import examples
 from tests.models import tasks
 
 FORMATS = ("json", "jsonl", "minari", "imitation")
@@ -102,7 +101,6 @@ def test_nothing_half_written_is_left(format, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@examples(12, 60)
 @given(tasks(), st.integers(0, 2**31))
 def test_steps_follow_the_model_and_their_rewards_sum_to_the_return(task, seed):
     rng = np.random.default_rng(seed)
@@ -249,7 +247,6 @@ OBSERVATIONS = st.recursive(
 )
 
 
-@examples(30, 150)
 @given(
     pairs=st.lists(st.tuples(OBSERVATIONS, st.integers(0, 5)), min_size=1, max_size=4),
     foreign=st.booleans(),

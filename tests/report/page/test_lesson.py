@@ -20,7 +20,6 @@ from didact.report.page.scene import amount, number, scene_of
 from didact.report.page.templates import static_text
 from didact.report.page.words import verdict_words
 from didact.teaching import load_lesson
-from tests.effort import examples
 from tests.models import tasks
 from tests.report.drawn import HOSTILE, WORLDS, hostile
 from tests.report.reading import read, read_fragment
@@ -61,7 +60,7 @@ def test_pages_hold_together_and_tell_every_step(name, budget):
 
 
 @given(tasks())
-@settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_task_has_a_page(task):
     """Ties, terminals, restricted starts, degenerate features: all of it can be drawn."""
     bec = equivalence_class(task)
@@ -71,7 +70,7 @@ def test_any_task_has_a_page(task):
 
 
 @given(tasks())
-@settings(examples(15, 40), suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_the_facts_are_true(task):
     bec = equivalence_class(task, arithmetic="exact")
     lesson = teach(task, bec=bec)

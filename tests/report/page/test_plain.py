@@ -19,7 +19,6 @@ from didact.report.page.plain import (
     wishes,
 )
 from didact.report.page.scene import scene_of
-from tests.effort import examples
 
 COLOURS = ["white", "grey", "red", "blue"]
 weights_of = st.lists(st.fractions(-10, 10, max_denominator=20), min_size=2, max_size=4)
@@ -90,7 +89,6 @@ def test_steps_are_counted_to_the_last_one(each, whole, discount):
     assert borne == 0 or discount**borne * whole > in_a_row(each, borne, discount)
 
 
-@examples(12, 60)
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=3), st.data())
 def test_what_is_shown_holds_for_the_reward(weights, data):
     """Whole numbers of steps, weighed against each other as the sentence says."""

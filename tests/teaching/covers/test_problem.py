@@ -11,7 +11,6 @@ from didact.bec.classes import equivalence_class
 from didact.teaching.covers.candidates import Starts, as_starts
 from didact.teaching.covers.problem import cover_elements, coverage_from, stated_by_lines
 from didact.worlds import make
-from tests.effort import examples
 from tests.models import tasks
 
 
@@ -50,7 +49,6 @@ def test_what_lines_state_is_what_each_of_their_pairs_states():
     assert elements.masks_of(np.zeros((0, 1), dtype=np.int64)) == {}
 
 
-@examples(12, 60)
 @given(tasks(), st.integers(1, 6))
 def test_what_a_start_can_show_are_the_rows_of_states_that_following_the_policy_reaches(task, n):
     bec = equivalence_class(task)

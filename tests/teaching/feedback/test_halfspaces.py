@@ -12,7 +12,6 @@ from didact.planning import rollout
 from didact.teaching import check
 from didact.teaching.feedback.halfspaces import Segment, right_segments
 from didact.worlds import make
-from tests.effort import examples
 from tests.models import tasks
 from tests.oracles import Plain, optimal_sets
 
@@ -36,7 +35,6 @@ def recorded(task, rng, n):
     }
 
 
-@examples(12, 120)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(0, 5))
 def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)
@@ -67,7 +65,6 @@ def test_every_wrong_step_is_found_and_none_invented(task, seed, n):
     assert verdict.n_steps == sum(map(len, shown))
 
 
-@examples(16, 80)
 @given(tasks(max_states=4), st.integers(0, 2**31), st.integers(1, 5))
 def test_right_steps_teach_what_their_pairs_teach_one_by_one(task, seed, n):
     shown, wrong = recorded(task, np.random.default_rng(seed), n)

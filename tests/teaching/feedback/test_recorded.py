@@ -13,7 +13,6 @@ from didact.mdp import Comparison, Demonstration, Preference
 from didact.mdp.files import task_document
 from didact.planning import solve
 from tests.decisions import decisions, unit
-from tests.effort import examples
 from tests.test_proofcheck import Solved, cone_multipliers
 
 SIX = didact.make("six-cell")
@@ -38,7 +37,6 @@ def test_chosen_items_teach_and_the_others_are_redundant_or_wrong():
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=5, unique=True), st.integers(0, 3))
-@examples(12, 60)
 def test_nothing_chosen_can_be_left_out_and_all_that_follows_does(numbers, seed):
     task = didact.make("random-grid", size=3, n_features=3, seed=seed)
     values = solve(task).action_values
@@ -124,7 +122,6 @@ def least_cost(task, said, costs):
 
 
 @given(st.data(), st.integers(0, 5))
-@examples(12, 60)
 def test_the_exact_method_is_brute_force(data, seed):
     """Right steps, and comparisons of any two actions, of which there is one at least."""
     task = didact.make("random-grid", size=2, n_features=2 + seed % 2, seed=seed)

@@ -12,7 +12,6 @@ from didact.mdp.model import deciding_states
 from didact.planning import solve
 from didact.worlds import from_gymnasium
 from didact.worlds.gym.tabularise import from_environment
-from tests.effort import examples
 
 CLIFF = "CliffWalking-v1" if "CliffWalking-v1" in gymnasium.registry else "CliffWalking-v0"
 
@@ -60,7 +59,6 @@ def tables(draw):
     return draw(st.lists(line, min_size=n, max_size=n)), draw(st.integers(0, n - 1))
 
 
-@examples(30, 150)
 @given(tables())
 def test_every_step_of_the_model_is_a_step_of_the_environment(given_table):
     following, first = given_table
