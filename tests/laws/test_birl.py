@@ -11,27 +11,18 @@ import math
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import combinations, permutations, product
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from didact.learners.chains.birl import birl
-from didact.learners.chains.chain import NOTHING, Chain, Target
-from didact.learners.chains.kernels import (
-    PLAIN,
-    TEMPERATURE,
-    Points,
-    Proposal,
-    Randomness,
-    run_steps,
-)
+from didact.learners.chains.chain import NOTHING, Chain, Particles, Target
+from didact.learners.chains.kernels import LOG_STEP, Randomness
 from didact.learners.chains.options import PRIORS
-from didact.learners.chains.scores import ScoreInputs, Scorer, score
+from didact.learners.chains.scores import Scorer
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import MDP
-from didact.numerics.compiled import kernel
 from tests import effort
 
 MOVES = [(prior, proposal) for prior in PRIORS.values() for proposal in prior.proposals]
@@ -105,65 +96,27 @@ def scores(start: Start, after: np.ndarray) -> np.ndarray:
     return change.mean(axis=0)[moved] / (spread[moved] / math.sqrt(len(change)))
 
 
-class Starts(NamedTuple):
-    """n weights (n * k,), which move, and for each how often every action is shown."""
-
-    steps: int
-    weights: Any
-    counts: Any
-
-
-@kernel
-def walk_many(
-    starts: Starts, problem: ScoreInputs, moves: Proposal, random: Randomness, state: Points
-):
-    """The chain's own kernels: so many steps from each of n places, each with its own counts."""
-    steps, weights, shown = starts.steps, starts.weights, problem.shown
-    width, size, k = moves.n_noise, len(shown.counts), len(state.places)
-    for r in range(len(weights) // k):
-        squares = 0.0
-        for j in range(k):
-            state.places[j] = weights[r * k + j]
-            squares += state.places[j] ** 2
-        for i in range(size):
-            shown.counts[i] = starts.counts[r * size + i]
-        state.scores[0] = score(problem.model, problem.work, shown, state.places)
-        state.references[0] = -0.5 * squares if state.kind == PLAIN else 0.0
-        first = r * steps
-        last = first + steps
-        part = Randomness(
-            random.noise[first * width : last * width],
-            random.shuffles[first * width : last * width],
-            random.levels[first:last],
-            random.jumping,
-            random.log_jumps,
-            random.radii,
-        )
-        run_steps(problem, moves, part, state)
-        for j in range(k):
-            weights[r * k + j] = state.places[j]
-
-
 def walked(start: Start, prior, proposal, step, steps=5) -> np.ndarray:
-    """Where the library's chain is after so many steps from each start."""
+    """Where the library's chains are after so many steps from each start."""
     n, k = start.weights.shape
     evidence = as_evidence(start.mdp, [[(s, a)] for s in range(4) for a in range(2)])
     target = Target(evidence, start.confidence, Scorer(evidence), prior, prior.kind(proposal, k))
     rng = np.random.default_rng(7)
-    chain = Chain(target, rng)
-    chain.step_size = step
-    starts = Starts(steps, start.weights.reshape(-1).copy(), start.counts.reshape(-1).copy())
-    width = chain.proposal.n_noise
-    random = Randomness(
-        rng.standard_normal(n * steps * width),
-        rng.random(n * steps * width),
-        -rng.standard_exponential(n * steps),
-        *(NOTHING, np.zeros(0), np.zeros(0)),
-    )
-    points = chain.particles.points
-    points.numbers[TEMPERATURE] = 1.0
-    walk_many.compiled(starts, chain.particles.problem, chain.proposal, random, points)
-    return starts.weights.reshape(n, k)
+    moves = Chain(target, rng).proposal
+    after = np.empty((n, k))
+    shown, group = np.unique(start.counts.reshape(n, -1), axis=0, return_inverse=True)
+    for number, counts in enumerate(shown):  # all starts that were shown the same walk together
+        rows = np.flatnonzero(group == number)
+        particles = Particles(target, start.weights[rows], walking=True)
+        particles.problem.shown.counts[:] = counts
+        particles.points.numbers[LOG_STEP] = math.log(step)
+        particles.place(start.weights[rows])
+        width, n_all = moves.n_noise, len(rows) * steps
+        noise = rng.standard_normal(n_all * width), rng.random(n_all * width)
+        levels = -rng.standard_exponential(n_all)
+        particles.advance(moves, Randomness(*noise, levels, NOTHING, np.zeros(0), np.zeros(0)))
+        after[rows] = particles.places
+    return after
 
 
 STEPS = {"lattice": 0.3, "pairs": 0.3}
@@ -179,6 +132,8 @@ TELLING_MOST = 10_000
 def test_draws_from_the_posterior_stay_such_draws(prior, proposal, k, n):
     if prior.name == "flat":
         pytest.skip("no distribution to draw from")
+    if n == TELLING and proposal != "pairs":  # whose order alone can be Sattolo's
+        n = TELLING_MOST
     start = exact_start(prior.name, k, n if k > 1 else n // 4)
     after = walked(start, prior, proposal, STEPS.get(proposal, 0.5))
     assert (np.abs(after - start.weights).max(axis=1) > 0).mean() > 0.1, "the chain must move"
@@ -495,9 +450,8 @@ def rank_test(n: int, prior: str, n_steps: int) -> float:
     return float(min(tests)) * 3
 
 
-@pytest.mark.parametrize("prior", ["l2-sphere", "box"])
-def test_a_few_ranks_are_uniform(prior):
-    assert rank_test(effort.number(100, 300), prior, 2000) > 1e-3
+def test_a_few_ranks_are_uniform():
+    assert rank_test(100, "box", 2000) > 1e-3
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import didact
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
 from didact.learners import load_belief
-from didact.learners.chains.scores import Scorer, score, shown_in
+from didact.learners.chains.scores import Scorer, score, score_each, shown_in
 from didact.learners.evidence import (
     Likelihood,
     ShownFeatures,
@@ -109,12 +109,11 @@ def test_likelihoods_are_those_of_the_definition(task, seed):
     value, slope = Likelihood(evidence, CONFIDENCE)(task.weights)
     assert value == pytest.approx(wanted, abs=1e-9)
     assert np.isfinite(slope).all()
-    kernel = Scorer(evidence)
-    for run in (score, score.compiled):
-        scored = run(
-            kernel.model, kernel.workspace(), shown_in(evidence, CONFIDENCE), task.weights.copy()
-        )
-        assert scored == pytest.approx(wanted, abs=1e-9)
+    kernel, scored = Scorer(evidence), np.empty(1)
+    weights, shown = task.weights[None].copy(), shown_in(evidence, CONFIDENCE)
+    for run in (score_each, score_each.compiled):
+        run(kernel.model, kernel.workspace(), shown, weights, scored)
+        assert scored[0] == pytest.approx(wanted, abs=1e-9)
 
 
 @given(tasks(discounts=("0", "1/2", "0.9")), st.integers(0, 99))
