@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from didact.bec.similarity import scaled_rows
+from didact.bec.directions import scaled_rows
 from didact.errors import InvalidParameter
 from didact.inputs import choice
 from didact.numerics.geometry import cut

@@ -2,9 +2,14 @@
 
 from didact.active.ask import AskSettings, ask, askable_states
 from didact.active.compare import StrategyComparison, compare
-from didact.active.oracles import Question, optimal_oracle, policy_oracle, softmax_oracle
 from didact.active.run import Run, Step
-from didact.active.situation import Situation
+from didact.active.situation import (
+    Question,
+    Situation,
+    optimal_oracle,
+    policy_oracle,
+    softmax_oracle,
+)
 from didact.active.strategies import Query, register_strategy, strategies
 
 __all__ = [

@@ -21,9 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.active.oracles import Answer, Question, answered, optimal_oracle
 from didact.active.run import Run, Step
-from didact.active.situation import Situation, draws_for_tables
+from didact.active.situation import (
+    Answer,
+    Question,
+    Situation,
+    answered,
+    draws_for_tables,
+    optimal_oracle,
+)
 from didact.active.strategies import Query, find_strategy, next_query, strategy_name
 from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.errors import InvalidInput, InvalidParameter, NotMixed

@@ -34,8 +34,8 @@ from didact.bec.nnls import (
 )
 from didact.errors import InvalidParameter
 from didact.numerics.compiled import kernel
+from didact.numerics.exact import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ROUNDING = 1e-12

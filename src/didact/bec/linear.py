@@ -19,9 +19,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from didact.numerics.exact import read_number
+from didact.numerics.exact import Floats, read_number
 from didact.numerics.texts import short_repr
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 Row = tuple[int, ...]
 Numbers = Sequence[Any]
 """A row of Python's integers or of FLINT's, which it takes more quickly."""
-Floats = NDArray[np.float64]
 _PRIME = 2**61 - 1
 """Rank modulo a large prime is a lower bound of the rank and costs no growth of numbers; only a
 shortfall asks for exact elimination."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from didact.bec.directions import TOLERANCE
 from didact.numerics.compiled import kernel
+from didact.numerics.exact import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 NO_RESIDUAL = 1e-12

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from didact.errors import InvalidFile, InvalidInput
 from didact.files.folders import already_there, beside_name, rename_new, sync_folder
 from didact.files.kinds import Kind, json_kind, require_kind, require_other
-from didact.files.pipes import write_to_pipe
-from didact.files.reading import Name, read_text, shown_path, system_reason
+from didact.files.reading import Name, read_text, shown_path, system_reason, write_to_pipe
 from didact.inputs import MAX_DIGITS, as_text, finite_number, is_nearly_whole, reason_of, shown
 from didact.numerics.exact import read_number
 from didact.numerics.texts import read_text as read_fraction

@@ -23,7 +23,7 @@ from didact.mdp.task import (
     states_by_cell,
 )
 from didact.planning import Plan
-from didact.planning.ends import END, GOAL, WORSE, kinds_of_ends
+from didact.planning.paths import END, GOAL, WORSE, kinds_of_ends
 from didact.plots.drawing import FAINT, INK, SMALL, axes_of, colour, legend_below
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
+from didact.bec.cone import WeightBound, weight_bounds
 from didact.bec.halfspaces import Scope, demonstrated_pairs
-from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import InvalidParameter, Unsupported
 from didact.inputs import choice, counted, flag, shown, whole_number
 from didact.mdp import Demonstration, Family, Task

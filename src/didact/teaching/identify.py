@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
+from didact.bec.cone import WeightBound, weight_bounds
 from didact.bec.halfspaces import Scope
 from didact.bec.linear import Row, dot, independent, null_basis, primitive, row_reduced
-from didact.bec.weight_bounds import WeightBound, weight_bounds
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.inputs import (
     counted,

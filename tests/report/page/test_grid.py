@@ -4,7 +4,7 @@ import gymnasium
 import pytest
 
 from didact import from_gymnasium, make, solve
-from didact.planning.ends import kinds_of_ends
+from didact.planning.paths import kinds_of_ends
 from didact.report.page.grid import falls
 from didact.report.page.lesson import task_fragment
 from didact.report.page.scene import scene_of

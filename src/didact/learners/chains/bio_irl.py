@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from didact.bec.directions import Matching
 from didact.bec.halfspaces import Scope
-from didact.bec.similarity import Matching
 from didact.errors import InvalidParameter
 from didact.inputs import finite_number, shown
 from didact.learners.belief import Belief

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.classes import EquivalenceClass, equivalence_class
-from didact.bec.directions import TOLERANCE, label_units
+from didact.bec.directions import TOLERANCE, Matching, angles, label_units, similarity_sum
 from didact.bec.facets import find_facets
 from didact.bec.halfspaces import Scope, scope_states
 from didact.bec.nnls import needed_rows
-from didact.bec.similarity import Matching, angles, similarity_sum
 from didact.errors import InvalidParameter
 from didact.inputs import choice, explains_names
 from didact.learners.evidence import Evidence, as_evidence

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.similarity import Matching
+from didact.bec.directions import Matching
 from didact.errors import InvalidParameter, NotMixed
 from didact.inputs import (
     choice,

@@ -1,7 +1,7 @@
 """Grid worlds as pictures: cells by feature with its letter, walls, starts, ends and falls.
 
 What cells mean is read from the model: nothing is known of a world but its moves and rewards. What
-ends are is told in `planning.ends`; a neutral scene draws all of them alike. A cell that no state
+ends are is told in `planning.paths`; a neutral scene draws all of them alike. A cell that no state
 has is a wall where moves against it stay, and a fall where one of them throws far away.
 """
 
@@ -24,7 +24,7 @@ from didact.mdp.task import (
     states_by_cell,
 )
 from didact.planning import Plan, reachable_states
-from didact.planning.ends import END, ends_alike, kinds_of_ends
+from didact.planning.paths import END, ends_alike, kinds_of_ends
 from didact.report.page.scene import CELL, Box, Scene, Token, number
 
 

@@ -15,7 +15,7 @@ from didact.inputs import counted
 from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
 from didact.mdp.task import ARROW_OF
-from didact.planning.ends import only_successor
+from didact.planning.paths import only_successor
 from didact.report.page.scene import (
     CELL,
     Box,

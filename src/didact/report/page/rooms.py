@@ -17,7 +17,7 @@ from didact.mdp import Task
 from didact.mdp.naming import cell_words
 from didact.mdp.task import CARRIED, DOORS, action_directions, cell_of
 from didact.planning import Plan
-from didact.planning.ends import END, GOAL, WORSE, ends_alike, kinds_of_ends
+from didact.planning.paths import END, GOAL, WORSE, ends_alike, kinds_of_ends
 from didact.report.page.grid import Cells, cell_runs, grid_lines
 from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, number
 

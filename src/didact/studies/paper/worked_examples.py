@@ -25,7 +25,7 @@ import numpy as np
 
 from didact.bec.classes import demonstration_class, equivalence_class
 from didact.bec.cone import Cone
-from didact.bec.similarity import Matching, angular_similarity
+from didact.bec.directions import Matching, angular_similarity
 from didact.learners.chains.information_gap import InformationGap
 from didact.learners.evidence import as_evidence, softmax_log_likelihood
 from didact.mdp import Task

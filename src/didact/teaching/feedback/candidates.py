@@ -28,7 +28,7 @@ from didact.bec.classes import EquivalenceClass, Member, member_with
 from didact.bec.linear import Row
 from didact.mdp import Comparison, Demonstration, Preference, RankedTrajectories
 from didact.mdp.items import Item
-from didact.planning.ends import only_successor
+from didact.planning.paths import only_successor
 from didact.teaching.covers.problem import Elements, Problem
 from didact.teaching.feedback.halfspaces import direction, trajectory_counts
 
