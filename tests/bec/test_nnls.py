@@ -13,7 +13,6 @@ from didact.bec.nnls import (
     needed_rows,
     new_workspace,
     residuals_from_cone,
-    residuals_from_others,
     solve_nonnegative,
 )
 
@@ -150,7 +149,7 @@ def test_each_row_left_out_is_as_far_from_the_others_as_alone(seed):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((2 + seed, 1 + seed % 5))
     rows /= np.linalg.norm(rows, axis=1)[:, None]
-    found = residuals_from_others(rows)
+    found = residuals_from_cone(rows)
     for number, row in enumerate(rows):
         alone = nearest_in_cone(np.delete(rows, number, axis=0), row)
         assert found[number].tolist() == alone.residual.tolist()

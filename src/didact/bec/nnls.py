@@ -1,13 +1,13 @@
 """The point of a cone nearest to a target: min |sum_i x_i g_i - target| over x >= 0.
 
 Lawson and Hanson's active set method on unit generators g_i. The generators in use are kept as an
-orthonormal basis Q and a triangle R, extended by Gram-Schmidt (twice is enough) and shrunk by
-rotations. Normal equations would square the condition number: generators 1e-8 apart are singular
-there and harmless here. Stopping rule: the residual is negligible, or no generator makes an acute
-angle with it, which is the optimality condition; then the residual separates the target from the
-cone. Whatever the updates did, the reported residual is recomputed from the multipliers, so it is
-evidence by itself: a small one proves membership. SciPy's routine is as exact, but takes ten times
-as long for 50 features and gives up on some wide matrices.
+orthonormal basis Q and a triangle R, extended by Gram-Schmidt (twice is enough). Normal equations
+would square the condition number: generators 1e-8 apart are singular there and harmless here.
+Stopping rule: the residual is negligible, or no generator makes an acute angle with it, which is
+the optimality condition; then the residual separates the target from the cone. Whatever the updates
+did, the reported residual is recomputed from the multipliers, so it is evidence by itself: a small
+one proves membership. SciPy's routine is as exact, but takes ten times as long for 50 features and
+gives up on some wide matrices.
 """
 
 from __future__ import annotations
@@ -126,23 +126,18 @@ def max_margin_point(normals: Floats) -> Floats:
     return np.asarray(point / (float(np.linalg.norm(point)) or 1.0))
 
 
-def residuals_from_cone(generators: Floats, targets: Floats) -> Floats:
-    """Of each target, (m, k), its difference from the nearest point of the cone of generators."""
-    return _residuals(generators, targets, leave_own_out=False)
+def residuals_from_cone(generators: Floats, targets: Floats | None = None) -> Floats:
+    """Of each target, (m, k), its difference from the nearest point of the cone of unit generators.
 
-
-def residuals_from_others(rows: Floats) -> Floats:
-    """Of each unit row, (n, k), its difference from the nearest point of the cone of the others."""
-    return _residuals(rows, rows, leave_own_out=True)
-
-
-def _residuals(generators: Floats, targets: Floats, *, leave_own_out: bool) -> Floats:
-    residuals, (n, k) = np.zeros(targets.shape), generators.shape
+    Without targets, of each generator from the cone of the others.
+    """
+    given, (n, k) = generators if targets is None else targets, generators.shape
+    residuals = np.zeros(given.shape)
     find_residuals.run(
-        4 * len(targets) * n * k * k,
+        4 * len(given) * n * k * k,
         np.ascontiguousarray(generators.T),
-        np.ascontiguousarray(targets),
-        leave_own_out,
+        np.ascontiguousarray(given),
+        targets is None,
         new_workspace(n, k),
         residuals,
     )
@@ -230,8 +225,8 @@ def solve_nonnegative(
             back_substitute(size, work)
             blocking = step_to_trial(size, work)
             if blocking >= 0:
+                drop(generators, blocking, size, work)
                 size -= 1
-                drop(blocking, size, work)
                 continue
         length = norm(work.residual)
         ended = length <= NO_RESIDUAL or size == k
@@ -243,14 +238,10 @@ def solve_nonnegative(
         ended = steepest < 0 or work.slopes[steepest] <= NO_SLOPE * length
         if ended:
             break
-        along = append(generators, steepest, size, work)
         # A slope above rounding belongs to a generator that can be added; if not, the basis has
         # drifted, and the solve ends without having converged.
-        if along <= 0.0:
+        if append(generators, steepest, size, work) <= 0.0:
             break
-        work.coordinates[size] = along
-        for j in range(k):
-            work.residual[j] -= along * work.basis[size, j]
         work.multipliers[size] = 0.0
         work.support[size] = steepest
         work.state[steepest] = USED
@@ -319,37 +310,20 @@ def step_to_trial(size: int, work: Workspace) -> int:
 
 
 @kernel
-def drop(place: int, last: int, work: Workspace) -> None:
-    """Take a generator out of support and triangle; the residual gets what only it explained.
+def drop(generators: Any, place: int, size: int, work: Workspace) -> None:
+    """Take a generator out of the support; those behind it enter the basis again, in their order.
 
-    Rotations carry a unit vector, `leaving`, from its place to place `last` and out of the basis.
+    Rotations would do with fewer operations, but a drop is rare: it costs less than the slopes of
+    all generators, which every step looks at.
     """
-    k, basis, triangle = len(work.residual), work.basis, work.triangle
-    coordinates, leaving = work.coordinates, work.candidate
     work.state[work.support[place]] = FREE
-    for j in range(k):
-        leaving[j] = basis[place, j]
-    for c in range(place, last):
+    for c in range(place, size):
+        for j in range(len(work.residual)):
+            work.residual[j] += work.coordinates[c] * work.basis[c, j]
+    for c in range(place, size - 1):
         work.support[c] = work.support[c + 1]
         work.multipliers[c] = work.multipliers[c + 1]
-        for r in range(c + 2):
-            triangle[c, r] = triangle[c + 1, r]
-    for c in range(place, last):
-        length = math.sqrt(triangle[c, c] ** 2 + triangle[c, c + 1] ** 2)
-        cosine, sine = triangle[c, c] / length, triangle[c, c + 1] / length
-        for column in range(c, last):
-            left, right = triangle[column, c], triangle[column, c + 1]
-            triangle[column, c] = cosine * left + sine * right
-            triangle[column, c + 1] = cosine * right - sine * left
-        left, right = coordinates[c], coordinates[c + 1]
-        coordinates[c] = cosine * left + sine * right
-        coordinates[c + 1] = cosine * right - sine * left
-        for j in range(k):
-            arriving = basis[c + 1, j]
-            basis[c, j] = cosine * leaving[j] + sine * arriving
-            leaving[j] = cosine * arriving - sine * leaving[j]
-    for j in range(k):
-        work.residual[j] += coordinates[last] * leaving[j]
+        append(generators, work.support[c], c, work)
 
 
 @kernel
@@ -371,7 +345,7 @@ def steepest_generator(generators: Any, n: int, work: Workspace) -> int:
 
 @kernel
 def append(generators: Any, index: int, size: int, work: Workspace) -> float:
-    """Extend basis and triangle by a generator; how far it goes along the residual.
+    """Extend the basis by a generator, which explains its part of the residual; how much that is.
 
     Not positive where it lies in the span of the support, or would get no positive multiplier.
     """
@@ -394,6 +368,9 @@ def append(generators: Any, index: int, size: int, work: Workspace) -> float:
     for j in range(k):
         basis[size, j] = candidate[j] / length
         along += basis[size, j] * work.residual[j]
+    work.coordinates[size] = along
+    for j in range(k):
+        work.residual[j] -= along * basis[size, j]
     return along
 
 

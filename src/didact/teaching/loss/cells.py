@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from didact.bec.facets import find_facets
 from didact.bec.linear import Row, null_basis, primitive, row_reduced
-from didact.bec.nnls import residuals_from_others
+from didact.bec.nnls import residuals_from_cone
 from didact.numerics.exact import Floats
 from didact.planning.successor import successor_features
 from didact.random import stream
@@ -199,7 +199,7 @@ def crossings(facets: Floats, inside: Floats) -> Floats:
         aside = np.roll(np.eye(1, len(inside), int(np.argmax(np.abs(facets[0]))))[0], 1)
         inside, away = inside + aside, facets
     else:
-        away = residuals_from_others(facets)
+        away = residuals_from_cone(facets)
     lengths = np.sqrt(np.einsum("ij,ij->i", away, away))[:, None]
     away = away / np.where(lengths > 0.0, lengths, np.nan)
     slack = facets @ inside
