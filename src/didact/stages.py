@@ -70,6 +70,16 @@ def within(seconds: float | None = None, *, share: float = 1.0) -> Iterator[Dead
 
 
 @contextmanager
+def unhurried() -> Iterator[None]:
+    """Let the work inside take its time: what a result cannot do without."""
+    token = _DEADLINE.set(None)
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+@contextmanager
 def listening(tell: Listener) -> Iterator[None]:
     """Have every stage told to a function inside.
 

@@ -146,11 +146,14 @@ def command(
                 env, parameters, certificate=asked, seed=seed, progress=progress, **given
             )
     holds = lesson.certificate is not None and lesson.certificate.holds
+    if given["minari"] is not None and not lesson.clips:
+        printing.print_note("there is no clip, so nothing is written with --minari")
     if as_json:
         printing.print_json(lesson_document(lesson))
     else:
         printing.print_result(
-            lesson_lines(lesson, details=details), (given[name] for name in WRITTEN)
+            lesson_lines(lesson, details=details),
+            (given[name] for name in WRITTEN if lesson.clips or name != "minari"),
         )
     return printing.exit_code(holds)
 
@@ -208,7 +211,7 @@ def observed_lesson(
         lesson = teach(seen, demonstrations=demonstrations)
         if certificate is not None:
             lesson = certify(seen, lesson, **certificate, seed=first + 1)
-    if minari is not None:
+    if minari is not None and lesson.clips:
         lesson.save_minari(minari)
     if html is not None:
         write_text(simulator_page(lesson), html, kind=PAGE)

@@ -318,7 +318,7 @@ def test_a_wrong_weight_that_only_late_steps_tell_is_refused():
         observe(env, discount=0.9, n_rollouts=2, features=wrong)
 
 
-def test_a_budget_of_time_leaves_whole_runs_or_is_refused(monkeypatch):
+def test_a_budget_of_time_leaves_whole_runs_or_one_state(monkeypatch):
     class Timed(Long):
         now = 0.0
 
@@ -331,8 +331,8 @@ def test_a_budget_of_time_leaves_whole_runs_or_is_refused(monkeypatch):
     assert Timed.now < 1.2 * 30
     assert 1 <= len(seen.rows) <= 40
     assert (np.diff(seen.step) == 1).all()
-    with pytest.raises(InvalidParameter, match="seconds must be enough to branch one state"):
-        observe(Timed(), discount=0.99, n_rollouts=20, seconds=1e-9)
+    seen = observe(Timed(), discount=0.99, n_rollouts=20, seconds=1e-9)
+    assert len(seen.rows) == 1  # it says what it can, of one state, and no more
 
 
 def test_forecasts_are_told_before_branches_are_made():

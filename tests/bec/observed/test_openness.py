@@ -1,5 +1,8 @@
 """Distances to cones, and the reward behind what a policy does."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
@@ -10,7 +13,8 @@ from didact.bec.observed.openness import (
     distances_to_cone,
     nearest_to_observed,
 )
-from didact.errors import InvalidModel
+from didact.report.page.simulators import simulator_page
+from didact.report.words.observed import lesson_document
 from didact.worlds.simulators.point_robot import PointRobot
 from tests.bec.observed.test_observe import Coin, watch
 
@@ -64,10 +68,25 @@ def test_a_policy_that_errs_everywhere_is_told_what_it_seems_to_want():
     env.weights = np.array([1.0, 0.0])
     seen = watch(env, lambda o: np.ones(len(np.atleast_2d(o)), dtype=int), tolerance=0.1)
     assert seen.mistaken.all()
-    with pytest.raises(InvalidModel, match=r"errs by more than 0.1 return in every state") as e:
-        didact.teach(seen)
-    assert "\n" not in str(e.value)
-    assert "errs in 0%" in str(e.value)
+    lesson = didact.certify(seen, didact.teach(seen), n_states=100)
+    assert not lesson.clips
+    told = lesson.certificate
+    assert not told.holds
+    assert (told.n_mistaken, told.mistaken_share) == (100, 1.0)
+    # p^100 is a third of what the first round may spend, 5% of 6 / pi^2
+    assert told.least_mistaken == pytest.approx((0.1 / np.pi**2) ** 0.01, abs=1e-9)
+    assert "Nothing is taught: the policy errs by more than 0.1 return in each of" in repr(lesson)
+    assert f"in {told.least_mistaken:.2%} to 100.00% the policy itself errs" in repr(lesson)
+    half = float(re.search(r"at ([\d.]+) half of these", repr(lesson))[1])
+    larger = replace(seen, setting=replace(seen.setting, tolerance=1.05 * half))
+    assert larger.mistaken.mean() <= 0.5
+    page = simulator_page(lesson)
+    assert "Nothing: the policy errs by more than 0.1 return" in page
+    assert "in 100 of them the policy itself errs" in page
+    document = lesson_document(lesson)
+    assert document["nearest"]["mistaken"] == 0.0
+    assert document["certificate"]["least_mistaken"] == told.least_mistaken
+    assert not any(didact.learn(seen, lesson, learner="max-margin").weights)
     near = nearest_to_observed(seen)
     np.testing.assert_allclose(near.weights, np.array([-1, 1]) / np.sqrt(2), atol=1e-6)
     assert near.unexplained == 0.0
@@ -78,8 +97,9 @@ def test_rollouts_that_all_have_a_mistake_are_told_apart():
     env.weights = np.array([1.0, 0.0])
     seen = watch(env, lambda o: np.zeros(len(np.atleast_2d(o)), dtype=int), tolerance=0.1)
     seen.__dict__["mistaken"] = seen.step == 2
-    with pytest.raises(InvalidModel, match="demonstrations='clips'"):
-        didact.teach(seen, demonstrations="rollouts")
+    rollouts = didact.teach(seen, demonstrations="rollouts")
+    assert rollouts.is_empty
+    assert "in every rollout; show clips of them (demonstrations='clips')" in rollouts.statement()
     assert didact.teach(seen).clips
 
 

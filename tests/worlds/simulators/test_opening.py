@@ -162,3 +162,9 @@ def test_an_agent_that_acts_by_masks_is_refused_where_they_cannot_be_shown():
     assert seen_by(Agent(), "CartPole-v1") == "CartPole-v1"
     assert seen_by(Agent(), Masking) is Masking
     assert seen_by(lambda seen: 0, Pictures) is Pictures
+
+
+def test_a_compiler_warns_once_of_all_copies(capfd):
+    pytest.importorskip("mujoco")
+    open_simulator("HalfCheetah-v5").begin(range(5))
+    assert capfd.readouterr().err.count("WARNING") <= 1

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from didact.bec.observed.branches import Indices, measure
+from didact.bec.observed.branches import Measured, measure
 from didact.bec.observed.episodes import (
     WINDOW,
     Walked,
@@ -58,7 +58,7 @@ from didact.inputs import (
 )
 from didact.mdp.recordings.minari import Episode, read_episodes
 from didact.random import Seed, as_generator
-from didact.stages import Forecast, deadline, stage, within
+from didact.stages import Forecast, deadline, stage, unhurried, within
 from didact.worlds.gym.environments import make_environment
 from didact.worlds.simulators.arrays import ArraySimulator
 from didact.worlds.simulators.batches import (
@@ -627,12 +627,12 @@ def _observed(told: Setting, walked: Walked, rng: np.random.Generator) -> Observ
     """Rows of every state along the rollouts; told: the setting that reports progress."""
     left = deadline().left
     with within(share=1 - FLOORED) as end:
-        rows, others, covariances, setting, numbers = measure(
+        rows, others, covariances, setting, numbers = _measured(
             told, walked.states, walked.observations, rng, walked.actions
         )
     of_state = (left - deadline().left) / max(len(numbers), 1) if end.is_set else 0.0
     if len(numbers) < len(walked.states):
-        walked.only(_require_some(numbers))
+        walked.only(numbers)
     blind = blind_directions(rows, setting.scale)
     setting = replace(setting, workers=setting.workers.quiet, blind=blind)
     return Observed(
@@ -656,8 +656,7 @@ def _calibrated(
     horizon = settings.horizon
     some = _some_states(walked, rng, n_pilots)
     states = [walked.states[i] for i in some]
-    rows, _, _, setting, numbers = measure(setting, states, walked.observations[some], rng)
-    _require_some(numbers)
+    rows, _, _, setting, _ = _measured(setting, states, walked.observations[some], rng)
     flat = rows.reshape(-1, rows.shape[-1])
     scale = np.sqrt((flat**2).mean(axis=0))
     # a feature that no action changes has no scale: dividing by rounding would blow it up
@@ -693,14 +692,20 @@ def _calibrated(
     return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
 
 
-def _require_some(numbers: Indices) -> Indices:
-    """The numbers of the states that were measured; refused where there are none."""
-    if not len(numbers):
-        raise InvalidParameter(
-            "seconds must be enough to branch one state; they are not: give more seconds (--time), "
-            "a shorter horizon or a smaller discount"
-        )
-    return numbers
+def _measured(
+    setting: Setting,
+    states: Sequence[Any],
+    observations: Any,
+    rng: np.random.Generator,
+    actions: Any = None,
+) -> Measured:
+    """Rows of the states that are branched in time; of the first one in any case."""
+    found = measure(setting, states, observations, rng, actions)
+    if len(found.numbers):
+        return found
+    own = None if actions is None else actions[:1]
+    with unhurried():
+        return measure(setting, states[:1], observations[:1], rng, own)
 
 
 def _some_states(walked: Walked, rng: np.random.Generator, most: int = PILOTS) -> Any:

@@ -111,10 +111,11 @@ class Observed:
     def mistaken(self) -> NDArray[np.bool_]:
         """The states where an alternative is better by more than the tolerance, or where that is
         undecided."""
-        return np.asarray((self._least < -self.setting.tolerance).any(axis=1))
+        return np.asarray((self.least_margins < -self.setting.tolerance).any(axis=1))
 
     @cached_property
-    def _least(self) -> Floats:
+    def least_margins(self) -> Floats:
+        """The margins, less what chance may have added to them, (n, B)."""
         return self.setting.shortfall(self.rows, self.covariances, self.setting.weights)
 
     @cached_property
@@ -127,7 +128,7 @@ class Observed:
         """Scaled rows that may be shown: with chance, 0 where a row's sign is not certain."""
         if self.covariances is None:
             return self.scaled_rows
-        return np.where(self._least[:, :, None] > 0, self.scaled_rows, 0.0)
+        return np.where(self.least_margins[:, :, None] > 0, self.scaled_rows, 0.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a `didact.observed/1` file, which `load_observed` reads; it holds no environment.

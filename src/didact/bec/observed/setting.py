@@ -268,23 +268,23 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def slack_of(
-    covariances: Floats | None, weights: Floats, repeats: int, span: float
+    covariances: Floats | None, weights: Floats, repeats: int, span: float, wrong: float = WRONG
 ) -> Floats | float:
-    """How far rows . weights may be above the truth, (n, B), except WRONG of the time; 0 without
-    chance. span: the range of rows . weights of single repeats."""
+    """How far rows . weights may be above the truth, (n, B), each but for this probability; 0
+    without chance. span: the range of rows . weights of single repeats."""
     if covariances is None:
         return 0.0
     variances = np.einsum("nbij,i,j->nb", covariances, weights, weights)
     # rounding may leave a variance of 0 slightly negative
-    return bernstein_slack(np.maximum(variances, 0.0), repeats, span)
+    return bernstein_slack(np.maximum(variances, 0.0), repeats, span, wrong)
 
 
-def bernstein_slack(variances: Floats, repeats: int, span: float) -> Floats:
+def bernstein_slack(variances: Floats, repeats: int, span: float, wrong: float = WRONG) -> Floats:
     """The empirical Bernstein bound of means of so many repeats, which have these variances.
 
-    span: the range of single draws.
+    span: the range of single draws. wrong: the probability of missing it.
     """
-    size = math.log(2 / WRONG)
+    size = math.log(2 / wrong)
     return np.asarray(np.sqrt(2 * variances * size) + 7 * span * size / (3 * (repeats - 1)))
 
 
@@ -480,9 +480,11 @@ class Setting:
         """Rows in units in which their columns are alike and distances are in return."""
         return np.asarray(rows / self.scale * self.unit)
 
-    def slack(self, covariances: Floats | None, weights: Floats) -> Floats | float:
+    def slack(
+        self, covariances: Floats | None, weights: Floats, wrong: float = WRONG
+    ) -> Floats | float:
         """How far rows . weights may be above the truth by chance, (n, B)."""
-        return slack_of(covariances, weights, self.repeats, self.span(weights))
+        return slack_of(covariances, weights, self.repeats, self.span(weights), wrong)
 
     def span(self, weights: Floats) -> float:
         """The range of rows . weights of single repeats: what bounds of the reward say, else what

@@ -63,8 +63,6 @@ def clip_words(clip: Clip) -> str:
 
 def weights_words(seen: Observed, weights: Any) -> str:
     """Weights by the names of their features."""
-    if not np.any(weights):
-        return "nothing: no action makes a difference of more than the tolerance"
     names = seen.setting.feature_names
     return ", ".join(f"{shown_name(n)} {w:.3g}" for n, w in zip(names, weights, strict=True))
 
@@ -72,7 +70,7 @@ def weights_words(seen: Observed, weights: Any) -> str:
 def taught_words(lesson: ClipLesson) -> str:
     """The weights that are taught, each with the interval of all that fit."""
     if lesson.is_empty:
-        return weights_words(lesson.seen, lesson.weights)
+        return "nothing"
     rows = zip(lesson.seen.setting.feature_names, lesson.weights, lesson.weight_bounds, strict=True)
     told = ", ".join(f"{shown_name(n)} {w + 0.0:.3g} [{a:.2g}, {b:.2g}]" for n, w, (a, b) in rows)
     return f"{told} (in brackets: all weights of length 1 that fit the clips)"
@@ -155,12 +153,17 @@ def seen_lines(seen: Observed) -> Iterator[str]:
         f"seen: {counted(len(seen.rows), 'state')} of {counted(seen.n_rollouts, 'rollout')}, "
         f"{n_wrong} in which another action is better by more than {setting.tolerance:.3g}"
     )
-    if n_wrong > MANY * len(seen.rows):
+    if _errs_often(seen):
         near = nearest_to_observed(seen)
         yield (
             f"nearest weights to the policy: {weights_words(seen, near.weights)}; by these it errs "
             f"in {near.mistaken:.0%} of states, and no reward explains {near.unexplained:.0%}"
         )
+
+
+def _errs_often(seen: Observed) -> bool:
+    """Whether the policy seems to follow another reward."""
+    return bool(seen.mistaken.mean() > MANY)
 
 
 def measured_lines(seen: Observed) -> Iterator[str]:
@@ -244,6 +247,7 @@ def certificate_document(told: ClipCertificate) -> dict[str, Any]:
 def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
     """The same for machines."""
     seen, told = lesson.seen, lesson.certificate
+    near = nearest_to_observed(seen)._asdict() if _errs_often(seen) else None
     return {
         "simulator": seen.setting.simulator.name,
         "restoring": seen.setting.simulator.restoring,
@@ -252,6 +256,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
         "horizon": seen.setting.horizon,
         "n_states": len(seen.rows),
         "n_mistaken": int(seen.mistaken.sum()),
+        "nearest": near and {**near, "weights": near["weights"].tolist()},
         "n_steps": seen.n_steps,
         "episode_return": seen.episode_return,
         "residual": seen.residual,

@@ -177,7 +177,10 @@ class Fresh:
         rows, covariances = self.measured.rows, self.measured.covariances
         tolerance = setting.tolerance
         least = self.setting.shortfall(rows, covariances, setting.weights)
-        most = -self.setting.shortfall(-rows, covariances, setting.weights)
+        # each of the alternatives may be called better by chance: they share WRONG
+        most = rows @ setting.weights + self.setting.slack(
+            covariances, setting.weights, WRONG / rows.shape[1]
+        )
         self.mistaken = (least - self.setting.error < -tolerance).any(axis=1)
         self.surely_mistaken = (most + self.setting.error < -tolerance).any(axis=1)
         self.rows = setting.scaled(rows)
@@ -209,18 +212,22 @@ def _judged(
     is_open = (away > lesson.seen.setting.tolerance) & ~fresh.surely_mistaken
     wrong = 0.0 if fresh.measured.covariances is None else WRONG
     n = len(away) + fresh.n_missing
+    # of an empty lesson there are three bounds: also how much the policy errs at least
+    each = delta / (3 if lesson.is_empty else 2)
+    n_sure = int(fresh.surely_mistaken.sum()) if lesson.is_empty else 0
     n_open, n_mistaken = (int(some.sum()) + fresh.n_missing for some in (is_open, fresh.mistaken))
     told = ClipCertificate(
         n,
         n_open,
         n_mistaken,
-        open_share=min(1.0, binomial_upper_bound(n_open, n, delta / 2) / (1 - 2 * wrong)),
-        mistaken_share=min(1.0, binomial_upper_bound(n_mistaken, n, delta / 2) / (1 - wrong)),
+        open_share=min(1.0, binomial_upper_bound(n_open, n, each) / (1 - 2 * wrong)),
+        mistaken_share=min(1.0, binomial_upper_bound(n_mistaken, n, each) / (1 - wrong)),
         level=level,
         target=target,
         rounds=number,
         assumptions=assumptions_of(fresh.setting),
         is_empty=lesson.is_empty,
+        least_mistaken=max(0.0, 1.0 - binomial_upper_bound(n - n_sure, n, each) - wrong),
     )
     found = np.flatnonzero(is_open)
     furthest = found[np.argsort(-away[found], kind="stable")][:MAX_WITNESSES]

@@ -34,11 +34,10 @@ from didact.bec.observed.openness import (
     SURE,
     distances_to_cone,
     most_likely,
-    nearest_to_observed,
 )
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
-from didact.errors import InvalidModel, InvalidParameter
+from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, instance
 from didact.mdp.recordings.minari import Episode, write_episodes
 from didact.stages import deadline
@@ -275,7 +274,8 @@ class ClipCertificate:
     """Upper bounds from independently sampled states: a statistical statement, no proof.
 
     n_states: of the last round. n_open, n_mistaken: how many of them leave something open, or are
-    mistakes of the policy. open_share, mistaken_share: bounds that hold together at the level.
+    mistakes of the policy. open_share, mistaken_share: bounds that hold together at the level, and
+    with least_mistaken, the lower bound of mistakes, which an empty lesson has; 0 for others.
     rounds: how often clips were added and states sampled again; the level holds over all of them.
     assumptions: what nobody can know of a simulator by stepping it, and the bounds rest on.
     replanned: what planning for the taught weights reaches; None where that was not tried.
@@ -293,6 +293,7 @@ class ClipCertificate:
     assumptions: tuple[str, ...] = ()
     replanned: Replanned | None = None
     is_empty: bool = False
+    least_mistaken: float = 0.0
 
     @property
     def holds(self) -> bool:
@@ -343,6 +344,27 @@ class ClipLesson:
     def is_empty(self) -> bool:
         """Whether no row is shown, so that nothing is taught, however little is left open."""
         return not len(self.cone)
+
+    @property
+    def why_empty(self) -> str:
+        """Why a lesson teaches nothing, and what to do about it, in words."""
+        seen, tolerance = self.seen, self.seen.setting.tolerance
+        n_wrong, n = int(seen.mistaken.sum()), len(seen.rows)
+        if not n_wrong:
+            return f"no action that was seen makes a difference of more than {tolerance:.3g} return"
+        errs = f"the policy errs by more than {tolerance:.3g} return"
+        if seen.covariances is not None:
+            errs += ", or chance leaves it undecided,"
+        if n_wrong < n and not self.candidates:
+            return f"{errs} in every rollout; show clips of them (demonstrations='clips')"
+        where = f"in each of {counted(n, 'observed state')}"
+        if n_wrong < n:
+            where = f"in {n_wrong} of {n} observed states, and no action matters in the others"
+        half = float(np.median(-seen.least_margins.min(axis=1)))
+        return (
+            f"{errs} {where}. Train it further, give the weights that it was trained for, or a "
+            f"larger tolerance: at {half:.2g} half of these states are without a mistake"
+        )
 
     @property
     def n_candidates(self) -> int:
@@ -491,24 +513,22 @@ class ClipLesson:
         assumptions: name also what it assumes.
         """
         setting, told = self.seen.setting, self.certificate
-        nothing = (
-            "Nothing is taught: no action that was seen makes a difference of more than "
-            f"{setting.tolerance:.3g} return. "
-            if self.is_empty
-            else ""
-        )
+        nothing = f"Nothing is taught: {self.why_empty}. " if self.is_empty else ""
         if told is None:
             return nothing + (
                 f"{counted(self.open_seen, 'state')} of {len(self.seen.rows)} that were seen "
                 "stay open; nothing is said of others before didact.certify."
             )
+        errs = f"at most {told.mistaken_share:.2%}"
+        if told.least_mistaken > 0:
+            errs = f"{told.least_mistaken:.2%} to {told.mistaken_share:.2%}"
         leave = "leave open an action worth more than"
         if setting.repeats > 1:
             leave = "let the weights that are taught prefer another action by more than"
         return nothing + (
             f"With {told.level:.0%} confidence at most {told.open_share:.2%} of states "
             f"(these starts, this policy, discount {setting.discount:g}) {leave} "
-            f"{setting.tolerance:.3g} return; in at most {told.mistaken_share:.2%} "
+            f"{setting.tolerance:.3g} return; in {errs} "
             "the policy itself errs by more. This is a statistical statement, not a proof."
             + (
                 f" It assumes that {'; that '.join(told.assumptions)}."
@@ -569,12 +589,13 @@ def _spread_assumption(setting: Setting) -> str:
 
 
 def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:
-    """The fewest clips, or whole rollouts, that say what all of them say, up to the tolerance."""
+    """The fewest clips, or whole rollouts, that say what all of them say, up to the tolerance.
+
+    A policy that errs in every state, or rollout, has none to show: its lesson is empty.
+    """
     instance(seen, Observed, "seen", "the result of observe")
     kind = choice(demonstrations, "demonstrations", ("clips", "rollouts"))
     clips = clips_of(seen, whole=kind == "rollouts")
-    if not clips:
-        raise InvalidModel(_nothing_to_show(seen, kind))
     return ClipLesson(seen, (), tuple(clips)).chosen_anew()
 
 
@@ -583,20 +604,6 @@ def _across(setting: Setting) -> Floats:
     blind = () if setting.blind is None else setting.blind
     left_out = np.vstack([setting.visible, *blind])
     return np.asarray(np.linalg.svd(left_out)[2][len(left_out) :])
-
-
-def _nothing_to_show(seen: Observed, kind: str) -> str:
-    """Why a policy that errs everywhere cannot be shown, and what it seems to want."""
-    if kind == "rollouts" and not seen.mistaken.all():
-        return "the policy errs in every rollout; show clips of them, demonstrations='clips'"
-    near = nearest_to_observed(seen)
-    told = ", ".join(f"{weight:.3g}" for weight in near.weights)
-    return (
-        f"the policy errs by more than {seen.setting.tolerance:.3g} return in every state that "
-        f"was seen; the nearest reward to what it does has the weights ({told}), for which it errs "
-        f"in {near.mistaken:.0%}, and no reward explains {near.unexplained:.0%}; give those "
-        "weights, or a larger tolerance"
-    )
 
 
 def _episode(lesson: ClipLesson, clip: Clip) -> Episode:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -203,8 +205,26 @@ def _maker(env: Any) -> Callable[[], Any]:
 
 
 def _fresh(make: Callable[..., Any], *given: Any) -> Any:
-    with own_code("making the environment"):
+    with own_code("making the environment"), _warning_once():
         return _with_masks(_with_terms(_without_idle(make(*given))))
+
+
+@contextmanager
+def _warning_once() -> Iterator[None]:
+    """MuJoCo's compiler prints its warnings whenever it makes a copy; for the first one is enough.
+
+    Those that the first environment of a process causes come before anybody can look at them.
+    """
+    mujoco: Any = sys.modules.get("mujoco")
+    known = getattr(mujoco, "get_mju_user_warning", None)
+    if known is None or known() is not None:
+        yield
+        return
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(None)
 
 
 def _made_from(spec: Any) -> Any:
