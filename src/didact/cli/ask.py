@@ -38,7 +38,9 @@ ANSWERS = "answers.json"
     is_flag=True,
     help="Ask which of two actions is better (random, max-infogain).",
 )
-@click.option("--states", metavar="S,S,...", help="Ask only in these states.")
+@click.option(
+    "--states", metavar="S,S,...", callback=options.numbers, help="Ask only in these states."
+)
 @click.option("--repeat", is_flag=True, help="Ask a state again; else each is asked once.")
 @click.option(
     "--loss-below",
@@ -71,7 +73,6 @@ def command(
     n_queries: int,
     person: bool,
     first: str | None,
-    states: str | None,
     out: str | None,
     details: bool,
     as_json: bool,
@@ -87,8 +88,7 @@ def command(
     from didact.worlds.opening import open_task
 
     task = open_task(world.name, world.parameters)
-    numbers = options.read_numbers(states, "--states")
-    where = AskSettings(states=numbers, repeat=given.pop("repeat"))
+    where = AskSettings(states=given.pop("states"), repeat=given.pop("repeat"))
     choices = _choices(given) | {"n_queries": n_queries, "seed": world.seed or 0}
     if not person:
         with printing.waiting(f"asking about {world.name}"):

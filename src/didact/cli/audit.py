@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,7 +58,11 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
     help="WORLD is a simulator: phi(obs, action, next_obs, terminated, info) as module:name, "
     "file.py:name, or auto.",
 )
-@click.option("--weights", help="Of these features in the reward, as 1,0; fitted if left out.")
+@click.option(
+    "--weights",
+    callback=options.parts,
+    help="Of these features in the reward, as 1,0; fitted if left out.",
+)
 @click.option("--against", metavar="AGENT", help="In a simulator: another agent, to compare.")
 @options.as_json
 def command(
@@ -67,7 +70,7 @@ def command(
     person: bool,
     as_json: bool,
     features: str | None,
-    weights: str | None,
+    weights: list[str] | None,
     against: str | None,
     **given: Any,
 ) -> int:
@@ -79,50 +82,41 @@ def command(
     (--features) independent states are sampled: in how many another action gains more than --loss,
     and in which most. Exit code 0: passed; 3: failed, or not decided.
     """
-    if features is not None or _is_simulator(world.name):
+    from didact.worlds.simulators.opening import BUILT_IN
+
+    if features is not None or world.name in BUILT_IN:
         if person or world.seed is not None or world.members is not None:
             raise InvalidParameter("--person, --seed and --members are for tasks; leave them out")
-        asked = {"agent": given["agent"], "against": against, "loss": given["loss"]}
-        asked |= {"trust_pickle": given["trust_pickle"]}
-        return _audit_simulator(world, features, weights, asked, as_json=as_json)
+        asked = {name: given[name] for name in ("agent", "loss", "trust_pickle")}
+        how = {"features": features, "weights": weights, "against": against, **asked}
+        return _audit_simulator(world, as_json=as_json, **how)
     for name, value in (("--weights", weights), ("--against", against)):
         if value is not None:
             raise InvalidParameter(f"{name} is for simulators, with --features; leave it out")
     if person:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):
-            audited = audit_source(world, person=_choose, **given)
+            task, found, answers = audit_source(world, person=_choose, **given)
     else:
         with printing.waiting(f"auditing {given['agent']}"):
-            audited = audit_source(world, **given)
+            task, found, answers = audit_source(world, **given)
     if as_json:
-        answers = None if audited.answers is None else [_listed(a) for a in audited.answers]
-        printing.print_json({**audited.audit.to_dict(), "answers": answers})
-        return printing.exit_code(audited.audit.passed)
+        listed = None if answers is None else [_listed(answer) for answer in answers]
+        printing.print_json({**found.to_dict(), "answers": listed})
+        return printing.exit_code(found.passed)
     from didact.report.words.exams import describe_audit
 
-    printing.print_result(describe_audit(audited.task.name, audited.audit).lines())
-    return printing.exit_code(audited.audit.passed)
-
-
-def _is_simulator(world: str) -> bool:
-    from didact.worlds.simulators.opening import BUILT_IN
-
-    return world in BUILT_IN
+    printing.print_result(describe_audit(task.name, found).lines())
+    return printing.exit_code(found.passed)
 
 
 def _audit_simulator(
-    world: options.NamedWorld,
-    features: str | None,
-    weights: str | None,
-    asked: Mapping[str, Any],
-    *,
-    as_json: bool,
+    world: options.NamedWorld, agent: str | None, *, as_json: bool, **how: Any
 ) -> int:
     """Audit an agent in a simulator, and another one in the same place, and print the result."""
     from didact.report.words.observed import audit_document, audit_lines
 
-    with printing.waiting(f"auditing {asked['agent'] or world.name}"):
-        first, second = simulator_audits(world, features, weights, **asked)
+    with printing.waiting(f"auditing {agent or world.name}"):
+        first, second = simulator_audits(world, agent, **how)
     if as_json:
         printing.print_json(audit_document(first, second))
     else:
@@ -132,13 +126,13 @@ def _audit_simulator(
 
 def simulator_audits(
     world: options.NamedWorld,
-    features: str | None,
-    weights: str | None,
-    *,
     agent: str | None,
+    *,
+    features: str | None,
+    weights: list[str] | None,
     against: str | None,
     loss: str | None,
-    trust_pickle: bool = False,
+    trust_pickle: bool,
 ) -> tuple[SimulatorAudit, SimulatorAudit | None]:
     """The audit of an agent in a simulator, by default of its own policy, and that of another agent
     in the same place; None without another one."""
@@ -150,7 +144,6 @@ def simulator_audits(
     phi: Any = features
     if features not in (None, "auto"):
         phi = named_object(str(features), "--features")
-    given = None if weights is None else [part.strip() for part in weights.split(",")]
     own = env.best_policy(0.99) if agent is None and hasattr(env, "best_policy") else None
     if agent is not None:
         own = agent_of(agent, env, trust_pickle)
@@ -161,7 +154,7 @@ def simulator_audits(
     except ValueError:
         told = f"--loss must be a return in a simulator, as 0.5; it is {loss!r:.40}"
         raise InvalidParameter(told) from None
-    first = audit(env, own, features=phi, weights=given, loss=allowed)
+    first = audit(env, own, features=phi, weights=weights, loss=allowed)
     if against is None:
         return first, None
     other = agent_of(against, env, trust_pickle)
@@ -211,15 +204,6 @@ def _read(question: ExamQuestion, typed: str) -> Any:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Audited:
-    """A task or a family, and what was found of an agent; answers: those of a person."""
-
-    task: Task | Family
-    audit: Audit
-    answers: tuple[Any, ...] | None = None
-
-
 def audit_source(
     world: options.NamedWorld,
     *,
@@ -232,9 +216,10 @@ def audit_source(
     time_limit: float | None = None,
     trust_pickle: bool = False,
     **settings: Any,
-) -> Audited:
+) -> tuple[Task | Family, Audit, tuple[Any, ...] | None]:
     """The audit of an agent that a file or module:name holds, or of a person who is asked.
 
+    With its task or family, and the answers of a person.
     trust_pickle: whether a file of Stable-Baselines3 may be unpickled, which can run any code.
     """
     from didact.auditing import audit
@@ -246,16 +231,15 @@ def audit_source(
     if person is not None:
         how = {} if loss is None else {"loss": loss, "time_limit": time_limit}
         answers, found = ask_all(_exam(task, exam_file, ask, settings), person, **how)
-        return Audited(task, found, answers)
+        return task, found, answers
     assert agent is not None
     if exam_file is not None or holds_answers(agent):
         questions = _exam(task, exam_file, ask, settings)
         more = {"loss": loss, "time_limit": time_limit, "bec": questions.bec}
-        return Audited(task, audit(task, agent, within=within, exam=questions, **more))
+        return task, audit(task, agent, within=within, exam=questions, **more), None
     settings |= {"within": within, "loss": loss, "time_limit": time_limit}
-    return Audited(
-        task, audit(task, read_agent(agent, task, trust_pickle=trust_pickle), **settings)
-    )
+    named = read_agent(agent, task, trust_pickle=trust_pickle)
+    return task, audit(task, named, **settings), None
 
 
 def ask_all(questions: Exam, person: Choose, **how: Any) -> tuple[tuple[Any, ...], Audit]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--episodes",
     metavar="N,N,...",
+    callback=options.numbers,
     help="These episodes alone, numbered as in the file and in `select --json`.",
 )
 @click.option("--replace", is_flag=True, help="Replace TARGET if there.")
@@ -38,7 +39,7 @@ def command(
     settings: tuple[str, ...],
     source_format: str | None,
     target_format: str | None,
-    episodes: str | None,
+    episodes: list[int] | None,
     replace: bool,
     as_json: bool,
 ) -> None:
@@ -52,12 +53,11 @@ def command(
     from didact.inputs import counted
 
     parameters = options.read_settings(settings)
-    chosen = options.read_numbers(episodes, "--episodes")
     with printing.waiting(f"converting {source}"):
         require_other_target(target, target_format, source, world)
         recording = open_recording(source, world, parameters, source_format=source_format)
-        if chosen is not None:
-            recording = recording.part(chosen)
+        if episodes is not None:
+            recording = recording.part(episodes)
         written = write_recording(recording, target, target_format, replace=replace)
     if as_json:
         printing.print_json(written)

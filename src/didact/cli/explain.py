@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,12 +59,17 @@ _USUAL = {
     "Who reads it: people who watch get plain words, the mathematics folded away.",
     names=("--for",),
 )
-@click.option("--pair", metavar="I,J", help="The two features of the half-space picture.")
+@click.option(
+    "--pair",
+    metavar="I,J",
+    callback=options.numbers,
+    help="The two features of the half-space picture.",
+)
 @options.as_json
 def command(
     world: options.NamedWorld,
     out: str,
-    pair: str | None,
+    pair: list[int] | None,
     as_json: bool,
     **given: Any,
 ) -> int:
@@ -80,7 +85,10 @@ def command(
     from didact.files.kinds import PAGE
     from didact.mdp import Family
 
-    kept = {**given, "seed": world.seed, "members": world.members, "out": out, "pair": pair}
+    told = None if pair is None else ",".join(map(str, pair))
+    if pair is not None and len(pair) != 2:
+        raise InvalidParameter(f"--pair must read 0,1; it is {told!r:.60}")
+    kept = {**given, "seed": world.seed, "members": world.members, "out": out, "pair": told}
     how: dict[str, Any] = {"seed": world.seed or 0, "command": _command(world, kept), "out": out}
     with printing.waiting(f"explaining {world.name}"):
         require_writable(out, PAGE, [world.name])
@@ -90,7 +98,7 @@ def command(
             del given["policy"], given["if_not_optimal"], given["audience"]
             explained = explain_family(subject, **how, **given)
         else:
-            explained = explain_task(subject, pair=_as_pair(pair), **how, **given)
+            explained = explain_task(subject, pair=pair, **how, **given)
     if as_json:
         written = None if explained.page is None else out
         printing.print_json({**explained.document(), "page": written})
@@ -124,15 +132,6 @@ def _print(explained: Explained, out: str) -> None:
         return
     size = len(explained.page.encode("utf-8"))
     printing.print_result(lines, [f"{out} ({max(1, round(size / 1000))} kB)"])
-
-
-def _as_pair(text: str | None) -> tuple[int, int] | None:
-    numbers = options.read_numbers(text, "--pair")
-    if numbers is None:
-        return None
-    if len(numbers) != 2:
-        raise InvalidParameter(f"--pair must read 0,1; it is {text!r:.60}")
-    return numbers[0], numbers[1]
 
 
 _SHORT = {"budget": "-n", "out": "-o", "audience": "--for"}
@@ -198,7 +197,7 @@ def explain_task(
     if_not_optimal: IfNotOptimal = "stop",
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
-    pair: tuple[int, int] | None = None,
+    pair: Sequence[int] | None = None,
     audience: Audience = "experts",
     command: str | None = None,
     out: str | None = None,
@@ -222,7 +221,12 @@ def explain_task(
     if out is not None:
         require_writable(out, PAGE, [policy])
     if pair is not None:
-        _require_pair(task, pair)
+        k = task.mdp.n_features
+        if len(set(pair)) != 2 or not all(0 <= feature < k for feature in pair):
+            raise InvalidParameter(
+                f"--pair must name two different features from 0 to {k - 1}; it is "
+                f"{','.join(map(str, pair))}"
+            )
     if arithmetic == "auto" and task.mdp.n_states * task.mdp.n_features > EXACT_UP_TO:
         arithmetic = "float"
     # Whole rollouts of SCOT end where their episodes do; the exact teacher chooses how a
@@ -247,7 +251,11 @@ def explain_task(
     if own is not None:
         about["story"] = (*reward.story, *_ties(task, bec, own, lesson))
     verified = verified_lesson(task, lesson)
-    shown: dict[str, Any] = {"command": command, "story": about["story"], "pair": pair}
+    shown: dict[str, Any] = {
+        "command": command,
+        "story": about["story"],
+        "pair": None if pair is None else tuple(pair),
+    }
     page = lesson_page(task, lesson, bec=bec, verified=verified, audience=audience, **shown)
     if out is not None:
         write_text(page, out, kind=PAGE)
@@ -327,14 +335,6 @@ def _ties(task: Task, bec: Any, own: Any, lesson: Lesson) -> Iterator[str]:
         f"Under this reward other actions are exactly as good in {counted(n, 'state')}. Every "
         f"step that is shown is the policy's own.{open_words}"
     )
-
-
-def _require_pair(task: Task, pair: tuple[int, int]) -> None:
-    k = task.mdp.n_features
-    if len(set(pair)) != 2 or not all(0 <= feature < k for feature in pair):
-        raise InvalidParameter(
-            f"--pair must name two different features from 0 to {k - 1}; it is {pair[0]},{pair[1]}"
-        )
 
 
 def explain_family(

@@ -13,13 +13,16 @@ from didact.errors import Unsupported
 @click.command("frontier")
 @options.world("a random world")
 @options.text(
-    "--losses", "10%,5%,2%,1%,0.1%", "Bounds on the loss, as 10%,1% or 0.5; a complete lesson ends."
+    "--losses",
+    "10%,5%,2%,1%,0.1%",
+    "Bounds on the loss, as 10%,1% or 0.5; a complete lesson ends.",
+    callback=options.parts,
 )
 @options.choice("--learner-model", ("both", "half-spaces", "planner"), "Whose loss is bounded.")
 @options.choice("--teacher", ("exact", "scot"), "Fewest demonstrations, or greedy ones.")
 @options.horizon
 @options.cost("attempts")
-@click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
+@options.starts
 @click.option("--min-probability", help="Least probability of a demonstration's moves; 0: any.")
 @options.scope()
 @options.arithmetic()
@@ -33,8 +36,6 @@ from didact.errors import Unsupported
 @options.as_json
 def command(
     world: options.NamedWorld,
-    losses: str,
-    starts: str | None,
     out: str | None,
     as_json: bool,
     **given: Any,
@@ -51,14 +52,13 @@ def command(
     from didact.report.words.tasks import describe_frontier
     from didact.teaching import frontier
 
-    given["starts"] = "all" if starts == "all" else options.read_numbers(starts, "--starts")
     with printing.waiting(f"the frontier of {world.name}"):
         if out is not None:
             require_writable(out, PAGE, [world.name])
         task = world.open()
         if out is not None and isinstance(task, Family):
             raise Unsupported(NO_PAGE)
-        found = frontier(task, losses=[loss.strip() for loss in losses.split(",")], **given)
+        found = frontier(task, **given)
         if out is not None:
             found.report(out)
     if as_json:

@@ -18,7 +18,12 @@ from didact.errors import InvalidParameter
     help="discount=, wall=, end=, restart= (an end that leads back), start=, slip= or world= that "
     "is offered, of a family as 2/wall=12; may be given again.",
 )
-@click.option("--goal", metavar="I,J", help="Two features that are to be told apart, as 3,5.")
+@click.option(
+    "--goal",
+    metavar="I,J",
+    callback=options.numbers,
+    help="Two features that are to be told apart, as 3,5.",
+)
 @options.horizon
 @options.scope()
 @options.file("--out", help="Write a page of it (.html).")
@@ -26,7 +31,7 @@ from didact.errors import InvalidParameter
 def command(
     world: options.NamedWorld,
     changes: tuple[str, ...],
-    goal: str | None,
+    goal: list[int] | None,
     out: str | None,
     as_json: bool,
     **given: object,
@@ -44,11 +49,11 @@ def command(
     if out is not None:
         require_writable(out, PAGE, [world.name])
     task = world.open()
-    wanted = options.read_numbers(goal, "--goal")
-    if wanted is not None and len(wanted) != 2:
-        raise InvalidParameter(f"--goal must be two features, as 3,5; it is {goal}")
+    if goal is not None and len(goal) != 2:
+        told = ",".join(map(str, goal))
+        raise InvalidParameter(f"--goal must be two features, as 3,5; it is {told}")
     with printing.waiting(f"identifying {world.name}"):
-        found = identify(task, list(changes) or None, goal=wanted, **given)  # type: ignore[arg-type]
+        found = identify(task, list(changes) or None, goal=goal, **given)  # type: ignore[arg-type]
     if out is not None:
         found.report(out)
     printing.print_found(found, as_json=as_json, saved=out)

@@ -49,16 +49,21 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
     "--features",
     help="phi(obs, action, next_obs, terminated, info): module:name, file.py:name, or auto.",
 )
-@click.option("--feature-names", help="Their names, as speed,energy.")
-@click.option("--weights", help="Of the features in the reward, as 1,0; fitted if left out.")
+@click.option("--feature-names", callback=options.parts, help="Their names, as speed,energy.")
+@click.option(
+    "--weights",
+    callback=options.parts,
+    help="Of the features in the reward, as 1,0; fitted if left out.",
+)
 @click.option("--discount", type=float, default=0.99, show_default=True, help="Below 1.")
 @click.option("--actions", type=float, help="Step around a continuous action.")
 @click.option(
     "--held",
+    callback=options.numbers,
     help="For how many steps others are taken, as 1,4,16; once by default, and for 16 steps, too, "
     "where once makes no difference.",
 )
-@click.option("--starts", help="Seeds of resets to begin with, as 0,1,2.")
+@click.option("--starts", callback=options.numbers, help="Seeds of resets to begin with, as 0,1,2.")
 @click.option("--recorded", metavar="DATASET", help="Cut demonstrations of this Minari dataset.")
 @options.number(
     "--n-rollouts", default=100, within=options.Whole(1), help="Episodes of the policy."
@@ -70,7 +75,11 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
 @click.option("--tolerance", type=float, help="Return below which a difference counts as none.")
 @click.option("--horizon", type=options.Whole(1), help="Steps of a branch.")
 @click.option("--repeats", type=options.Whole(2), help="Branches of each action, with chance.")
-@click.option("--reward-range", help="The least and the largest reward of a step, as 0,1.")
+@click.option(
+    "--reward-range",
+    callback=options.parts,
+    help="The least and the largest reward of a step, as 0,1.",
+)
 @click.option(
     "--expected-return",
     type=float,
@@ -92,8 +101,10 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
     within=options.Whole(1),
     help="States sampled in each round of the certificate.",
 )
-@options.text("--level", "95%", "Of the certificate.")
-@options.text("--target", "2%", "Share of open states that is small enough.")
+@options.text("--level", "95%", "Of the certificate.", callback=options.share)
+@options.text(
+    "--target", "2%", "Share of open states that is small enough.", callback=options.share
+)
 @click.option("--extend/--no-extend", default=True, help="Show counterexamples as further clips.")
 @options.file("--out", help="Write what was seen to this file (.npz).")
 @options.file("--html", help="Write the lesson as a page.")
@@ -104,10 +115,6 @@ def command(
     env: str,
     settings: tuple[str, ...],
     seed: int | None,
-    n_states: int,
-    level: str,
-    target: str,
-    extend: bool,
     details: bool,
     as_json: bool,
     **given: Any,
@@ -120,17 +127,7 @@ def command(
     """
     from didact.report.words.observed import lesson_document, lesson_lines
 
-    asked = {
-        "n_states": n_states,
-        "level": options.read_share(level, "--level"),
-        "target": options.read_share(target, "--target"),
-        "extend": extend,
-    }
-    for name in ("weights", "feature_names", "reward_range"):
-        text = given[name]
-        given[name] = None if text is None else [part.strip() for part in text.split(",")]
-    given["starts"] = options.read_numbers(given["starts"], "--starts")
-    given["held"] = options.read_numbers(given["held"], "--held")
+    asked = {name: given.pop(name) for name in ("n_states", "level", "target", "extend")}
     if given["seconds"] is not None:  # half for what is seen, half for the lesson
         given["seconds"] /= 2
     parameters = options.read_settings(settings)

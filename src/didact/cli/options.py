@@ -47,6 +47,45 @@ class AnyWhole(Whole):
         return ""
 
 
+# Values from texts, as callbacks of options
+
+
+def parts(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """Texts between commas, as 1,0."""
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def numbers(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """Numbers of states, episodes or features, as 0,3,7."""
+    found = None if text is None else [_whole_in(part.strip()) for part in text.split(",")]
+    if found is not None and None in found:
+        raise InvalidParameter(f"{option.opts[0]} must read 0,3,7; it is {text!r:.60}")
+    return found
+
+
+def numbers_or_all(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """The same; all stays a word."""
+    return text if text == "all" else numbers(context, option, text)
+
+
+def share(context: click.Context, option: click.Parameter, text: str) -> float:
+    """A share such as 2% or 0.02."""
+    plain = text.strip()
+    try:
+        value = float(plain.removesuffix("%")) / (100.0 if plain.endswith("%") else 1.0)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1:
+        from didact.inputs import shown  # loads NumPy, which --help does not need
+
+        told = f"must be a share such as 2% or 0.02; it is {shown(text)}"
+        raise InvalidParameter(f"{option.opts[0]} {told}")
+    return value
+
+
+# Options
+
+
 trust_pickle = click.option(
     "--trust-pickle",
     is_flag=True,
@@ -55,6 +94,12 @@ trust_pickle = click.option(
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 details = click.option(
     "--details", is_flag=True, help="Print all there is to tell, not only what fits a screen."
+)
+starts = click.option(
+    "--starts",
+    metavar="S,S,...",
+    callback=numbers_or_all,
+    help="Start states, instead of the world's; or all.",
 )
 horizon = click.option(
     "--horizon", type=Whole(1), help="Steps of a demonstration; 1: single pairs."
@@ -179,7 +224,7 @@ def file(*names: str, help: str, **more: Any) -> Option:
     return click.option(*names, type=click.Path(dir_okay=False), help=help, **more)
 
 
-# Values from texts
+# Settings from texts
 
 
 def read_settings(texts: Iterable[str]) -> dict[str, Any]:
@@ -223,16 +268,6 @@ def with_seed(given: dict[str, Any], seed: int | None) -> dict[str, Any]:
     return {**given, "seed": seed}
 
 
-def read_numbers(text: str | None, option: str) -> list[int] | None:
-    """Numbers of states, episodes or features from '0,3,7', the value of an option."""
-    if text is None:
-        return None
-    numbers = [_whole_in(part.strip()) for part in text.split(",")]
-    if None in numbers:
-        raise InvalidParameter(f"{option} must read 0,3,7; it is {text!r:.60}")
-    return [number for number in numbers if number is not None]
-
-
 def read_options(texts: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, Any]:
     """Options of a teacher, a learner or a strategy from texts NAME=VALUE; decimals are floats.
 
@@ -270,17 +305,3 @@ def read_member_cost(texts: Iterable[str]) -> Any:
 def _read_member(text: str) -> str | int:
     number = _whole_in(text)
     return text if number is None else number
-
-
-def read_share(text: str, option: str) -> float:
-    """A share such as '2%' or '0.02'."""
-    plain = text.strip()
-    try:
-        value = float(plain.removesuffix("%")) / (100.0 if plain.endswith("%") else 1.0)
-    except ValueError:
-        value = float("nan")
-    if not 0 < value < 1:
-        from didact.inputs import shown  # loads NumPy, which --help does not need
-
-        raise InvalidParameter(f"{option} must be a share such as 2% or 0.02; it is {shown(text)}")
-    return value

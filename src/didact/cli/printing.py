@@ -150,7 +150,6 @@ def _escaped(found: re.Match[str]) -> str:
 def print_drawing(draw: Any) -> None:
     """What `draw(width)` gives on standard output, in colours where a terminal shows them."""
     console = _console()
-    console.width = max(console.width, NARROWEST)
     with console.capture() as captured:
         console.print(Cleaned(draw(console.width)), crop=False)
     text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
@@ -175,11 +174,8 @@ class Cleaned:
 def _console() -> Console:
     from rich.console import Console
 
-    console = Console(file=_out(), highlight=False, markup=False, emoji=False)
-    with suppress(OSError, ValueError):  # Rich would ask standard error, which may be elsewhere
-        if "COLUMNS" not in os.environ and console.is_terminal:
-            console.width = os.get_terminal_size(_out().fileno()).columns or console.width
-    return console
+    # Rich would ask standard error for its width, which may be elsewhere.
+    return Console(file=_out(), width=_width(), highlight=False, markup=False, emoji=False)
 
 
 def _width() -> int:

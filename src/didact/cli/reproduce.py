@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,15 +51,11 @@ MAX_FAILED = 2
 @options.as_json
 def command(
     names: tuple[str, ...],
-    quick: bool,
-    jobs: int | None,
-    cluster: str | None,
-    out: str | None,
     seed: int | None,
     settings: tuple[str, ...],
-    retry: bool,
     details: bool,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Run the paper's experiments: NAME is a study, or all of the paper's.
 
@@ -67,21 +65,17 @@ def command(
     """
     from didact.report.reproduce import reproduce
 
-    if cluster is not None:
+    if given["cluster"] is not None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
     changes = options.with_seed(options.read_settings(settings), seed)
     bar = _Bar()
     try:
         made = reproduce(
             names,
-            quick=quick,
-            out=out,
-            jobs=jobs,
-            cluster=cluster,
-            retry=retry,
             changes=changes,
-            command=_told(names, quick, jobs, cluster, seed, settings),
+            command=_told(names, {**given, "seed": seed}, settings),
             watch=lambda study: bar.show,
+            **given,
         )
     except KeyboardInterrupt:
         bar.close()
@@ -96,19 +90,11 @@ def command(
     return printing.exit_code(made.is_complete)
 
 
-def _told(
-    names: tuple[str, ...],
-    quick: bool,
-    jobs: int | None,
-    cluster: str | None,
-    seed: int | None,
-    settings: tuple[str, ...],
-) -> str:
+def _told(names: tuple[str, ...], given: Mapping[str, Any], settings: tuple[str, ...]) -> str:
     """The command as a reader would type it, without the folder."""
-    parts = ["didact", "reproduce", *names]
-    parts += ["--quick"] if quick else []
-    for name, value in (("--jobs", jobs), ("--cluster", cluster), ("--seed", seed)):
-        parts += [] if value is None else [name, str(value)]
+    parts = ["didact", "reproduce", *names, *(["--quick"] if given["quick"] else [])]
+    for name in ("jobs", "cluster", "seed"):
+        parts += [] if given[name] is None else [f"--{name}", str(given[name])]
     for setting in settings:
         parts += ["-s", setting]
     return " ".join(parts)
@@ -148,6 +134,7 @@ class _Bar:
     def __init__(self) -> None:
         self.last: Progress | None = None
         self._spoke = time.monotonic()
+        self._shown = ExitStack()
         self._bar: Any = None
         self._task: Any = None
 
@@ -164,18 +151,9 @@ class _Bar:
             printing.print_note(progress_words(progress))
 
     def _draw(self, progress: Progress, words: str, is_new: bool) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as RichBar
-
         if self._bar is None:
-            columns = (
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TimeElapsedColumn(),
-            )
-            self._bar = RichBar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
+            columns = printing.progress_bar("Text", "Bar", "TimeElapsed")
+            self._bar = self._shown.enter_context(columns)
         if is_new:
             if self._task is not None:
                 self._bar.remove_task(self._task)
@@ -191,6 +169,4 @@ class _Bar:
 
     def close(self) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._shown.close()

@@ -52,7 +52,9 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 @click.option("--policy", help="With --simulator: who goes on after a step, as for observe.")
 @options.trust_pickle
 @click.option("--features", help="With --simulator: phi of a step, as for observe.")
-@click.option("--weights", help="With --simulator: of the features, as 1,0.")
+@click.option(
+    "--weights", callback=options.parts, help="With --simulator: of the features, as 1,0."
+)
 @click.option("--discount", type=float, help="With --simulator: below 1; 0.99 by default.")
 @click.option("--tolerance", type=float, help="With --simulator: return that counts as none.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
@@ -160,8 +162,6 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
     from didact.report.words.observed import lesson_document, lesson_lines
 
     settings = {name: value for name, value in given.items() if value is not None}
-    if "weights" in settings:
-        settings["weights"] = [part.strip() for part in settings["weights"].split(",")]
     with printing.waiting(f"selecting from {dataset}"):
         lesson = observed_lesson(
             simulator, {}, recorded=dataset, demonstrations="rollouts", **settings

@@ -8,6 +8,8 @@ import click
 
 from didact.cli import options, printing
 
+folder = options.text("--out", ".", "The folder to write to.", type=click.Path(file_okay=False))
+
 
 @click.group("study")
 def command() -> None:
@@ -23,7 +25,12 @@ def command() -> None:
 @click.argument("study")
 @click.argument("world")
 @options.parameters
-@options.text("--conditions", "exact,random,none", "Of exact, scot, loss, random, highlights, none")
+@options.text(
+    "--conditions",
+    "exact,random,none",
+    "Of exact, scot, loss, random, highlights, none",
+    callback=options.parts,
+)
 @options.number(
     "--questions",
     default=12,
@@ -95,7 +102,6 @@ def init(**given: Any) -> None:
     from didact.inputs import counted
     from didact.studies.people.study import init_study
 
-    names = tuple(name.strip() for name in given["conditions"].split(","))
     world, seed = given["world"], given["seed"]
     numbers = {f"n_{name}": given[name] for name in ("questions", "practice", "paths", "rounds")}
     same = {name: given[name] for name in ("unseen", "title", "consent", "debriefing", "likert")}
@@ -104,7 +110,7 @@ def init(**given: Any) -> None:
             given["study"],
             world,
             options.NamedWorld(world, given["settings"], seed, given["members"]).parameters,
-            conditions=names,
+            conditions=tuple(given["conditions"]),
             seed=seed or 0,
             procedure={name: given[name] for name in PROCEDURE},
             **numbers,
@@ -208,13 +214,7 @@ def simulate(
     show_default=True,
     help="In mean score, the smallest of interest.",
 )
-@click.option(
-    "--out",
-    default=".",
-    show_default=True,
-    type=click.Path(file_okay=False),
-    help="The folder to write to.",
-)
+@folder
 def preregister(study: str, n: int, difference: float, out: str) -> None:
     """Write a draft of a preregistration of STUDY, and its analysis in Python and in R."""
     from didact.studies.people.study import preregister_study
@@ -227,13 +227,7 @@ def preregister(study: str, n: int, difference: float, out: str) -> None:
 
 @command.command("export")
 @click.argument("study", type=click.Path(dir_okay=False))
-@click.option(
-    "--out",
-    default=".",
-    show_default=True,
-    type=click.Path(file_okay=False),
-    help="The folder to write to.",
-)
+@folder
 def export(study: str, out: str) -> None:
     """Write the tables of STUDY (CSV) with their codebook.md, and report.md."""
     from didact.studies.people.study import export_study

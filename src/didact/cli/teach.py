@@ -37,7 +37,7 @@ RESERVED = (
     help="Of a family: walking over to a member costs this, once; may be given again.",
 )
 @click.option("--budget", type=options.Whole(1), help="At most so many demonstrations.")
-@click.option("--starts", metavar="S,S,...", help="Start states, instead of the world's; or all.")
+@options.starts
 @click.option("--rollouts", type=options.Whole(1), help="Sample so many from each start.")
 @click.option(
     "--min-probability",
@@ -90,7 +90,6 @@ RESERVED = (
 @options.as_json
 def command(
     world: options.NamedWorld,
-    starts: str | None,
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
     feedback: tuple[str, ...],
@@ -111,10 +110,7 @@ def command(
     from didact.teaching.lesson import LESSON_FORMAT
 
     choices = {**given, **options.read_options(teacher_settings, {*given, *RESERVED})}
-    choices |= {
-        "starts": "all" if starts == "all" else options.read_numbers(starts, "--starts"),
-        "seed": world.seed or 0,
-    }
+    choices["seed"] = world.seed or 0
     lies, detect = choices.pop("lies"), choices.pop("detect")
     if lies is None and detect:
         raise click.UsageError("--detect is for --lies; leave it out")

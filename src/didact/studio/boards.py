@@ -21,7 +21,7 @@ from didact.mdp.model import deciding_states, idle_states
 from didact.mdp.naming import ENDED, action_words
 from didact.mdp.task import is_grid
 from didact.planning import Plan, solve
-from didact.report.page.neutral import neutral_world
+from didact.report.page.neutral import neutral_world, scene_picture
 from didact.report.page.scene import Scene, moves_path, scene_frame, scene_of, stub
 from didact.report.page.templates import render
 from didact.report.page.world import feature_label, neutral_legend, picture_key
@@ -64,7 +64,8 @@ def viewed(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
         **told,
         "rows": scene.rows,
         "columns": scene.columns,
-        "parts": _options(situations),
+        # For each thing that can be chosen the choices, in the order of the states.
+        "parts": [list(dict.fromkeys(column)) for column in zip(*situations, strict=True)],
         "states": _places(task, scene, situations),
         "at": state,
         "picture": board_picture(task, scene, plan, state, alike),
@@ -108,11 +109,6 @@ def _situations(task: Task) -> list[Situation]:
     if n <= MAX_PARTS and all(len(each) == n for each in parts):
         return parts
     return [(text,) for text in rest]
-
-
-def _options(situations: Sequence[Situation]) -> list[list[str]]:
-    """For each thing that can be chosen the choices, in the order of the states."""
-    return [list(dict.fromkeys(column)) for column in zip(*situations, strict=True)]
 
 
 def _places(task: Task, scene: Scene, situations: Sequence[Situation]) -> list[list[Any]]:
@@ -162,13 +158,6 @@ def board_picture(
         used = (each for each in alike if not idle[each])
         best = ((each, action) for each in used for action in plan.optimal_actions(each))
         moves = moves_path(scene, best, partial(stub, length=6.4))
-    placed = [(token.drawing, token.place(state)) for token in scene.tokens]
-    return render(
-        "neutral.html.jinja",
-        frame=scene_frame("board-picture", box, "The world", told),
-        scene=scene,
-        ground=scene.ground([box]),
-        spot=None,
-        moves=moves,
-        tokens=[(drawing, place) for drawing, place in placed if place is not None],
+    return scene_picture(
+        scene, scene_frame("board-picture", box, "The world", told), box, state, moves
     )

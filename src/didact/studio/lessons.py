@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from string import ascii_letters, digits
@@ -23,7 +22,7 @@ from didact.mdp.files import family_document, task_document
 from didact.mdp.naming import action_words
 from didact.mdp.task import is_grid
 from didact.planning import Plan, rollout, solve
-from didact.report.page.facts import Facts, gather
+from didact.report.page.facts import gather
 from didact.report.page.family import family_page, frontier_page
 from didact.report.page.halfspaces import half_spaces_drawn, likely_pairs
 from didact.report.page.lesson import lesson_page, lesson_piece
@@ -33,7 +32,7 @@ from didact.report.page.world import feature_label, task_drawn, task_picture
 from didact.report.page.writing import EXACT_UP_TO
 from didact.report.words.lessons import status_words
 from didact.stages import stage
-from didact.studio.worlds import WALL, Ground, Painting, painting_in
+from didact.studio.worlds import WALL, Painting, painting_in
 from didact.teaching import Lesson, check, frontier, teach, teach_within
 from didact.teaching.lesson import FEWEST, verified_lesson
 
@@ -102,7 +101,20 @@ def taught(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any
     bec, lesson = lesson_for(subject, settings)
     verified = verified_lesson(subject, lesson)
     facts = gather(subject, lesson, bec)
-    return {**_verdict(facts, verified), "html": lesson_piece(facts, verified=verified)}
+    proof, sentence = proof_words(facts, verified)
+    return {
+        **_lesson_facts(lesson, verified),
+        "words": verdict_words(facts),
+        "proof": proof,
+        "proof_sentence": sentence,
+        "numbers": [
+            *_sizes(lesson),
+            f"{facts.n_covered} of {counted(len(facts.said), 'constraint')}",
+        ],
+        "loss_bound": lesson.loss_bound,
+        "loss_status": lesson.loss_status,
+        "html": lesson_piece(facts, verified=verified),
+    }
 
 
 def frontier_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,26 +134,19 @@ def frontier_of(subject: Task | Family, question: Mapping[str, Any]) -> dict[str
     return {"html": frontier_page(found, layout="piece.html.jinja"), "points": found.to_records()}
 
 
-def _verdict(facts: Facts, verified: str | None) -> dict[str, Any]:
-    lesson = facts.lesson
-    proof, sentence = proof_words(facts, verified)
+def _lesson_facts(lesson: Lesson, verified: str | None) -> dict[str, Any]:
+    """What is told of every lesson, for a task or a family."""
     return {
-        "words": verdict_words(facts),
         "status": lesson.status,
         "is_complete": lesson.is_complete,
-        "proof": proof,
-        "proof_sentence": sentence,
         "verified": verified,
         "is_fewest": FEWEST in (verified or ""),
-        "numbers": [
-            counted(len(lesson.demonstrations), "demonstration"),
-            counted(lesson.n_pairs, "step"),
-            f"{facts.n_covered} of {counted(len(facts.said), 'constraint')}",
-        ],
         "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
-        "loss_bound": lesson.loss_bound,
-        "loss_status": lesson.loss_status,
     }
+
+
+def _sizes(lesson: Lesson) -> list[str]:
+    return [counted(len(lesson.demonstrations), "demonstration"), counted(lesson.n_pairs, "step")]
 
 
 def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,19 +155,11 @@ def _family_taught(family: Family, settings: Mapping[str, Any]) -> dict[str, Any
     verified = verified_lesson(family, lesson)
     pieces = family_page(family, lesson, bec=bec, verified=verified, layout="piece.html.jinja")
     return {
-        "words": f"{counted(len(lesson.demonstrations), 'demonstration')}: {status_words(lesson)}.",
-        "status": lesson.status,
-        "is_complete": lesson.is_complete,
+        **_lesson_facts(lesson, verified),
+        "words": f"{_sizes(lesson)[0]}: {status_words(lesson)}.",
         "proof": "Numerical, not proved" if lesson.proof is None else "Proof verified",
         "proof_sentence": verified or "",
-        "verified": verified,
-        "is_fewest": FEWEST in (verified or ""),
-        "numbers": [
-            counted(len(family.members), "world"),
-            counted(len(lesson.demonstrations), "demonstration"),
-            counted(lesson.n_pairs, "step"),
-        ],
-        "demonstrations": [[list(pair) for pair in shown] for shown in lesson.demonstrations],
+        "numbers": [counted(len(family.members), "world"), *_sizes(lesson)],
         "html": pieces,
     }
 
@@ -266,51 +263,46 @@ def _cone(
     """The rewards that fit: a picture of two weights, bounds of all, half-spaces of three."""
     mdp = bec.task.mdp
     k = mdp.n_features
-    chosen = _Chosen.of(bec, question)
+    pair, unit = _chosen(bec, question)
     rows = bec.rows
     stated = rows.stated_by(demonstrated_pairs(mdp, right)).tolist() if right else []
     picture = None
     if k > 1:
-        picture = half_spaces_drawn(bec, right, pair=chosen.pair, witness=witness)
+        picture = half_spaces_drawn(bec, right, pair=pair, witness=witness)
     bounds = None
-    if chosen.unit is not None and k > 1 and rows.exact is not None:
-        sign = 1 if bec.task.weights[chosen.unit] > 0 else -1
+    if unit is not None and k > 1 and rows.exact is not None:
+        sign = 1 if bec.task.weights[unit] > 0 else -1
         exact = [rows.exact[row] for row in stated]
-        bounds = [_bar(*pair) for pair in weight_bounds(exact, k, chosen.unit, sign)]
+        bounds = [_bar(*ends) for ends in weight_bounds(exact, k, unit, sign)]
     return {
         "names": [mdp.feature_name(i) for i in range(k)],
         "labels": [feature_label(bec.task, i) for i in range(k)],
         "weights": bec.task.weights.tolist(),
-        "pair": chosen.pair,
-        "unit": chosen.unit,
+        "pair": pair,
+        "unit": unit,
         "bounds": bounds,
         "picture": picture,
         "normals": rows.normals[stated][:MAX_NORMALS].tolist() if k == 3 else None,
     }
 
 
-@dataclass(frozen=True)
-class _Chosen:
+def _chosen(
+    bec: EquivalenceClass, question: Mapping[str, Any]
+) -> tuple[tuple[int, int] | None, int | None]:
     """The two weights of the picture, and the weight that is the unit; None where none can be."""
-
-    pair: tuple[int, int] | None
-    unit: int | None
-
-    @classmethod
-    def of(cls, bec: EquivalenceClass, question: Mapping[str, Any]) -> _Chosen:
-        k, weights = bec.task.mdp.n_features, bec.task.weights
-        unit = question.get("unit")
-        if unit is not None and weights[whole_number(unit, "unit", 0, k - 1)] == 0:
-            raise InvalidParameter("the unit must be a feature whose weight is not 0; take another")
-        if unit is None:
-            unit = int(np.argmax(np.abs(weights))) if np.any(weights) else None
-        pair = question.get("pair")
-        if pair is None:
-            return cls(likely_pairs(bec, 1)[0] if k > 2 else None, unit)
-        if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
-            raise InvalidParameter(f"pair must be two different features; it is {shown(pair)}")
-        first, second = (whole_number(entry, "pair", 0, k - 1) for entry in pair)
-        return cls((first, second), unit)
+    k, weights = bec.task.mdp.n_features, bec.task.weights
+    unit = question.get("unit")
+    if unit is not None and weights[whole_number(unit, "unit", 0, k - 1)] == 0:
+        raise InvalidParameter("the unit must be a feature whose weight is not 0; take another")
+    if unit is None:
+        unit = int(np.argmax(np.abs(weights))) if np.any(weights) else None
+    pair = question.get("pair")
+    if pair is None:
+        return likely_pairs(bec, 1)[0] if k > 2 else None, unit
+    if not isinstance(pair, list) or len(pair) != 2 or pair[0] == pair[1]:
+        raise InvalidParameter(f"pair must be two different features; it is {shown(pair)}")
+    first, second = (whole_number(entry, "pair", 0, k - 1) for entry in pair)
+    return (first, second), unit
 
 
 def _bar(low: WeightBound, high: WeightBound) -> dict[str, Any]:
@@ -360,24 +352,22 @@ DEFAULTS = {
 def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     """Texts by name: task, lesson with its proof, page, picture where there is one, and code."""
     settings = read_settings(question.get("settings", {}))
+    picture = None
     if isinstance(subject, Family):
-        whole_class = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
-        lesson = lesson_with(subject, whole_class, settings)
-        settings["trim"] = lesson.settings["trim"]
-        command = command_code(question, settings)
-        verified = verified_lesson(subject, lesson)
-        page = family_page(subject, lesson, verified=verified)
-        whole, picture = family_document(subject), None
+        bec = equivalence_class(subject, scope=settings["scope"], arithmetic="auto")
+        lesson = lesson_with(subject, bec, settings)
     else:
         bec, lesson = lesson_for(subject, settings)
-        settings["trim"] = lesson.settings["trim"]
-        command = command_code(question, settings)
-        verified = verified_lesson(subject, lesson)
+    settings["trim"] = lesson.settings["trim"]
+    command, verified = command_code(question, settings), verified_lesson(subject, lesson)
+    if isinstance(subject, Family):
+        page, whole = family_page(subject, lesson, verified=verified), family_document(subject)
+    else:
         page = lesson_page(subject, lesson, bec=bec, verified=verified, command=command)
         whole = task_document(subject)
-        picture = None
         if is_grid(subject):
-            colours = [each.colour for each in _painted(question)]
+            painted = painting_in(question).features if "painting" in question else ()
+            colours = [each.colour for each in painted]
             picture = task_picture(subject, bec.plan, colours=colours)
     return {
         "task": json.dumps(whole, ensure_ascii=False),
@@ -387,11 +377,6 @@ def exported(subject: Task | Family, question: Mapping[str, Any]) -> dict[str, A
         "python": python_code(question, settings),
         "command": command,
     }
-
-
-def _painted(question: Mapping[str, Any]) -> Sequence[Ground]:
-    """The kinds of ground of a painting; none of other worlds."""
-    return painting_in(question).features if "painting" in question else ()
 
 
 def python_code(question: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from didact.mdp import MDP, Task
-from didact.report.page.scene import Box, Scene, scene_frame, scene_of
+from didact.report.page.scene import Box, Picture, Scene, scene_frame, scene_of
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend, picture_key
 
@@ -52,18 +52,30 @@ class NeutralWorld:
         box: Box = scene.box_around(states, whole=WHOLE, most=WHOLE)
         where = "" if state is None else f" You are in {scene.in_words(state)}."
         told = f"{scene.rows} rows and {scene.columns} columns.{where}"
-        placed = (
-            [] if state is None else [(each.drawing, each.place(state)) for each in scene.tokens]
-        )
-        return render(
-            "neutral.html.jinja",
-            frame=scene_frame("neutral", box, "The world", told),
-            scene=scene,
-            ground=scene.ground([box]),
-            spot=None if state is None else scene.centre(state),
-            moves="",
-            tokens=[(drawing, place) for drawing, place in placed if place is not None],
-        )
+        frame = scene_frame("neutral", box, "The world", told)
+        return scene_picture(scene, frame, box, state, is_marked=state is not None)
+
+
+def scene_picture(
+    scene: Scene,
+    frame: Picture,
+    box: Box,
+    state: int | None,
+    moves: str = "",
+    *,
+    is_marked: bool = False,
+) -> str:
+    """The cells of a box as inline SVG, with what moves where it is in a state; moves: a path."""
+    placed = [] if state is None else [(each.drawing, each.place(state)) for each in scene.tokens]
+    return render(
+        "neutral.html.jinja",
+        frame=frame,
+        scene=scene,
+        ground=scene.ground([box]),
+        spot=scene.centre(state) if is_marked and state is not None else None,
+        moves=moves,
+        tokens=[(drawing, place) for drawing, place in placed if place is not None],
+    )
 
 
 def neutral_world(task: Task) -> NeutralWorld:
