@@ -218,7 +218,8 @@ EDITS = {
 
 def edited_without_rules(path, statements):
     """Run statements on a store whose types and ranges are taken away first and put back last."""
-    own = {entry[1]: entry[3] for entry in store_module.own_tables() if entry[0] == "table"}
+    made = store_module.tables_made_by(store_module.SCHEMA)
+    own = {entry[1]: entry[3] for entry in made if entry[0] == "table"}
     for end in (statements, None):
         with closing(sqlite3.connect(path)) as database:
             database.execute("PRAGMA writable_schema=ON")

@@ -15,8 +15,10 @@ import hashlib
 import json
 import os
 import sqlite3
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -24,17 +26,106 @@ from typing import Any, NamedTuple
 from didact import __version__
 from didact.errors import InvalidFile
 from didact.files.json import parse_json, plain_numbers
-from didact.files.reading import shown_path
+from didact.files.reading import open_file, shown_path, without_waiting
 from didact.inputs import as_float, in_one_line, shown, shown_name
-from didact.studies.databases import (
-    MALFORMED,
-    connect,
-    in_words,
-    locked,
-    require_strict_tables,
-    transaction,
-)
 from didact.studies.study import Record, Study, fingerprint, restored
+
+SIGNATURE = b"SQLite format 3\0"
+OLDEST = (3, 37, 0)
+"""The first SQLite with STRICT tables."""
+MALFORMED = sqlite3.DatabaseError("database disk image is malformed")
+
+
+def connect(path: Path, *, mode: str = "rwc", any_thread: bool = False) -> sqlite3.Connection:
+    """The open file; SQLite would take a few bytes of anything for an empty database.
+
+    mode: of SQLite's addresses: ro, rw, rwc. any_thread: others than this one may use it.
+    """
+    if os.path.exists(path) and not os.path.isdir(path):
+        with open_file(path) as file:
+            if file.read(len(SIGNATURE)) not in (b"", SIGNATURE):
+                raise sqlite3.DatabaseError("file is not a database")
+    place = urllib.parse.quote(os.fspath(path.absolute()))
+    database = sqlite3.connect(
+        f"file:{place}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=not any_thread,
+    )
+    database.execute("PRAGMA trusted_schema=OFF")  # views and triggers of a stranger's file
+    database.text_factory = lambda text: text.decode(errors="replace")
+    return database
+
+
+def require_strict_tables(place: str) -> None:
+    """Refuse a SQLite without STRICT tables; place: of the file."""
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise InvalidFile(
+            f"{place}: studies need SQLite 3.37 or later; this Python has {sqlite3.sqlite_version}"
+        )
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """All of what is done inside, or nothing of it."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+def locked(path: Path) -> Any:
+    """The open lock file beside a store; the system frees it when this process ends."""
+    place = shown_path(path)
+    if not path.name:
+        raise InvalidFile(f"{place} is a folder; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_name(f".{path.stem}.lock")
+        file = open(lock, "a", opener=without_waiting)  # noqa: SIM115 (held as long as the store)
+    except OSError as error:
+        raise InvalidFile(
+            f"{shown_path(path.parent)}: cannot be written: {error.strerror}; give another --out"
+        ) from None
+    try:
+        _take(file)
+    except OSError:
+        file.close()
+        raise InvalidFile(
+            f"{place}: another run is using it; wait for it, or give another --out"
+        ) from None
+    return file
+
+
+def _take(file: Any) -> None:
+    """Lock a file for this process, or raise OSError at once."""
+    if os.name == "nt":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def in_words(error: sqlite3.Error) -> str:
+    """An error of SQLite and what to do about it."""
+    text = in_one_line(error)
+    if "full" in text or "disk I/O" in text:
+        return f"cannot be written: {text}; free some space and run the same command again"
+    if "readonly" in text or "unable to open" in text:
+        return f"cannot be written: {text}; give an --out that can be written to"
+    if "not a database" in text or "malformed" in text:
+        return f"is damaged or no store ({text}); move it away, or give another --out"
+    return f"cannot be used: {text}"
+
+
+# The store of a study.
 
 SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
@@ -69,28 +160,24 @@ class RunInfo(NamedTuple):
     busy: float
 
 
-def make_tables(database: sqlite3.Connection) -> None:
-    """Make the empty tables of a store."""
-    for statement in SCHEMA.split(";\n"):
-        database.execute(statement)
-
-
-def tables_of(database: sqlite3.Connection) -> set[tuple[Any, ...]]:
+def tables_of(database: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Everything that a database has beside rows: kind, name, table and definition."""
-    return set(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    return sorted(database.execute(query).fetchmany(100), key=repr)
 
 
-def own_tables() -> set[tuple[Any, ...]]:
-    """The same of a new store."""
+@cache
+def tables_made_by(script: str) -> list[tuple[Any, ...]]:
+    """The same of a new database in which these statements were executed."""
     with closing(sqlite3.connect(":memory:")) as database:
-        make_tables(database)
+        database.executescript(script)
         return tables_of(database)
 
 
 def about_in(database: sqlite3.Connection) -> dict[str, str]:
     """What a store says of itself; nothing where the table is not one that a store has."""
-    own = {entry for entry in own_tables() if entry[2] == "about"}
-    if not own <= tables_of(database):
+    own = {entry for entry in tables_made_by(SCHEMA) if entry[2] == "about"}
+    if not own <= set(tables_of(database)):
         return {}
     rows = database.execute("SELECT name, value FROM about")
     return {str(name): str(value) for name, value in rows}
@@ -140,7 +227,8 @@ class Store:
         database.execute("PRAGMA busy_timeout=5000")
         if not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             with transaction(database):
-                make_tables(database)
+                for statement in SCHEMA.split(";\n"):
+                    database.execute(statement)
                 database.executemany("INSERT INTO about VALUES (?, ?)", about.items())
 
     def _require_ours(self, wanted: Mapping[str, str]) -> None:
@@ -160,7 +248,7 @@ class Store:
                 f"({_first_difference(found.get('settings', ''), wanted['settings'])}); "
                 "move it away, or give another --out"
             )
-        if tables_of(self._database) != own_tables():
+        if tables_of(self._database) != tables_made_by(SCHEMA):
             raise self._damaged("its tables are others than a store has")
         state = self._database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if state != "ok":

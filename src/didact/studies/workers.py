@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from didact import __version__
 from didact.errors import DidactError, InvalidParameter, NotMixed
@@ -259,7 +259,10 @@ class ClusterWorkers:
     def submit(
         self, trial: Trial, settings: Any, number: int, *, is_alone: bool
     ) -> Future[Attempt]:
-        """Hand a trial to the scheduler; its workers are there, whether one is needed or all."""
+        """Hand a trial to the scheduler; its workers are there, whether one is needed or all.
+
+        is_alone: no other runs until it has ended.
+        """
         if self._things is None:
             self._things = registered_things()
         packed = by_value((trial, settings, number))
@@ -304,38 +307,6 @@ def _version_there() -> str:
 
 IDLE = 3600.0
 """Seconds that a local worker waits for work before it ends."""
-
-
-class Workers(Protocol):
-    """What a run needs: a place for trials, and how many may run at once."""
-
-    place: str
-
-    def size(self) -> int:
-        """How many trials can run at once now."""
-
-    def slots(self) -> int:
-        """How many trials may be handed over at once."""
-
-    def submit(
-        self, trial: Trial, settings: Any, number: int, *, is_alone: bool
-    ) -> Future[Attempt]:
-        """Start a trial; what its future raises when a worker dies, is_death knows.
-
-        is_alone: no other runs until it has ended.
-        """
-
-    def is_death(self, error: BaseException | None) -> bool:
-        """Whether an error says that a worker died."""
-
-    def was_killed(self, error: BaseException) -> bool:
-        """Whether a worker died because somebody killed it, and not by what it did."""
-
-    def check(self) -> None:
-        """Raise ClusterLost when nothing can come any more."""
-
-    def stop(self, *, at_once: bool) -> None:
-        """End the workers; at once: without waiting for what they do."""
 
 
 class LocalWorkers:
@@ -432,6 +403,10 @@ def _n_out_of_memory() -> int | None:
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
     return None
+
+
+Workers = LocalWorkers | ClusterWorkers
+"""Where a run puts its trials."""
 
 
 def workers_of(jobs: int | None, cluster: str | None, most: int | None = None) -> Workers:

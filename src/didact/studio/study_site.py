@@ -28,7 +28,7 @@ from didact.inputs import whole_number
 from didact.report.page.templates import render
 from didact.studies.people.answers import Participant, PlatformIds, as_kept, ids_in_link
 from didact.studies.people.design import Design
-from didact.studies.people.loop import NextDemonstration
+from didact.studies.people.learners import NextDemonstration
 from didact.studies.people.records import MAX_PARTICIPANTS, SECRET, WAIT, Full, Records
 from didact.studio.site import asset, read_body, refusal
 from didact.studio.study_stage import Staged

@@ -27,7 +27,7 @@ from didact.studies.people.answers import (
 )
 from didact.studies.people.conditions import Place, members_of
 from didact.studies.people.design import ATTENTIVE, Design
-from didact.studies.people.loop import NextDemonstration, next_demonstration
+from didact.studies.people.learners import NextDemonstration, next_demonstration
 from didact.studies.people.records import Records
 from didact.worlds.grids import gridworld
 

@@ -14,8 +14,8 @@ from didact.random import stream
 from didact.studies.people.design import Procedure, design_study
 from didact.studies.people.records import Records
 from didact.studies.people.results import report
-from didact.studies.people.simulated import SimulatedStudy
 from didact.studies.people.study import (
+    SimulatedStudy,
     delete_participant,
     export_study,
     init_study,

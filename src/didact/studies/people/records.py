@@ -24,7 +24,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from didact.files.reading import shown_path
 from didact.inputs import is_whole, shown
 from didact.mdp import Family, Task
 from didact.mdp.files import task_or_family_from_document
-from didact.studies.databases import connect, in_words, require_strict_tables, transaction
 from didact.studies.people.answers import (
     KEPT,
     Kept,
@@ -45,6 +43,14 @@ from didact.studies.people.answers import (
     given_in,
 )
 from didact.studies.people.design import Design, require_same
+from didact.studies.store import (
+    connect,
+    in_words,
+    require_strict_tables,
+    tables_made_by,
+    tables_of,
+    transaction,
+)
 
 FORMAT = "didact.people/1"
 TABLES = """
@@ -180,8 +186,7 @@ class Records:
         return not any(os.path.exists(f"{self.path}-{log}") for log in ("wal", "journal"))
 
     def _require_schema(self, database: sqlite3.Connection) -> None:
-        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-        if sorted(map(repr, database.execute(query).fetchmany(100))) != _own_schema():
+        if tables_of(database) != tables_made_by(TABLES):
             raise InvalidFile(
                 f"{shown_path(self.path)}: must be a file of `didact study init`; its tables are "
                 "others, or damaged"
@@ -542,15 +547,6 @@ def _guard(database: sqlite3.Connection) -> None:
     for setting in ("cell_size_check=ON", "mmap_size=0"):
         database.execute(f"PRAGMA {setting}")
     database.execute(f"PRAGMA busy_timeout={int(1000 * WAIT)}")
-
-
-@cache
-def _own_schema() -> list[str]:
-    """The schema of a new study."""
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(TABLES)
-        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
-        return sorted(map(repr, database.execute(query)))
 
 
 def _in_words(error: sqlite3.Error) -> str:

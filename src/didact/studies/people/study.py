@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from didact.mdp import Family
 from didact.mdp.files import family_document, task_document
 from didact.studies.people.conditions import members_of
 from didact.studies.people.design import RETEST, Design, Procedure, design_study
+from didact.studies.people.learners import CONFIDENCES, simulated_answers
 from didact.studies.people.records import Records
 from didact.studies.people.results import (
     COLUMNS,
@@ -30,6 +32,7 @@ from didact.studies.people.results import (
     PATH_COLUMNS,
     PERSON_COLUMNS,
     WATCHED_COLUMNS,
+    ScoreReport,
     codebook,
     estimates,
     likert_rows,
@@ -41,7 +44,6 @@ from didact.studies.people.results import (
     table,
     watched_rows,
 )
-from didact.studies.people.simulated import CONFIDENCES, SimulatedStudy, simulated_answers
 from didact.worlds.opening import open_task_or_family
 
 GROUP_SIZES = (10, 20, 40, 80, 160, 320)
@@ -151,6 +153,28 @@ def delete_participant(path: str, number: int) -> int:
         return records.delete(whole_number(number, "participant", 0))
     finally:
         records.close()
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedStudy:
+    """A study that learners took: its report, and how many people would see a difference."""
+
+    design: Design
+    n: int
+    report: ScoreReport
+    conditions: Mapping[str, Any]
+    spread: float
+    needed: int | None
+    seen: float
+
+    def document(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "participants": self.n,
+            "conditions": dict(self.conditions),
+            "difference": self.seen,
+            "needed_per_condition": self.needed,
+        }
 
 
 def simulate_study(
