@@ -267,7 +267,7 @@ def test_a_run_is_a_file_that_other_commands_read(quick, tmp_path):
 
 
 def test_a_point_learner_can_be_asked_for_and_says_nothing_of_risk():
-    learner = pytest.importorskip("didact.learners.points.ml_irl")
+    learner = pytest.importorskip("didact.learners.points.unit_weights")
     assert learner
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -7,10 +7,11 @@ from fractions import Fraction
 import pytest
 
 import didact
+from didact.bec.linear import primitive
 from didact.errors import InvalidModel
 from didact.mdp import MDP, Task, Transitions
 from didact.mdp.items import read_item
-from didact.teaching.feedback.halfspaces import direction, item_differences, margin
+from didact.teaching.feedback.halfspaces import item_differences, margin
 from didact.teaching.witness import ExactHalfspaces
 from tests.beyond.test_exams import ways
 from tests.decisions import decisions
@@ -50,7 +51,7 @@ def test_stops_imply_no_row_with_a_positive_entry_and_fit_a_constant_reward():
     """With features >= 0 all entries of stops are <= 0, so the reward -1 everywhere fits all."""
     task = didact.make("six-cell")
     bec = didact.equivalence_class(task)
-    rows = {direction(row) for stop in stops(task) for row in item_differences(bec, stop)}
+    rows = {primitive(row) for stop in stops(task) for row in item_differences(bec, stop)}
     assert rows
     assert all(max(row) <= 0 for row in rows)
     assert all(sum(-entry for entry in row) >= 0 for row in rows)
@@ -131,7 +132,7 @@ def test_near_ties_that_say_more_than_the_class_can_do_with_fewer_and_are_harder
     counted = didact.equivalence_class(tight, arithmetic="exact").counts.pairs[0]
     both = [list(counted[0] - counted[1]), list(counted[2] - counted[3])]
     assert [margin(bec, row) for row in both] == [1, 1]
-    rays = [direction(row) for row in both]
+    rays = [primitive(row) for row in both]
     assert all(cone_multipliers(row, rays) is not None for row in bec.rows.exact)
 
 
@@ -293,7 +294,7 @@ def test_near_ties_in_one_world_determine_worlds_that_its_class_does_not():
     bec = didact.equivalence_class(shared[0])
     lesson = didact.teach_mixed(shared[0], feedback=["preferences"], over_teach=True, bec=bec)
     assert len(lesson.items) == bec.cone.rank
-    taught = ExactHalfspaces([direction(item_differences(bec, x)[0]) for x in lesson.items])
+    taught = ExactHalfspaces([primitive(item_differences(bec, x)[0]) for x in lesson.items])
     own = ExactHalfspaces(list(bec.rows.exact))
     determined = {"near ties": 0, "class": 0}
     for task in shared[1:]:

@@ -151,7 +151,10 @@ class Belief:
         of: 'map' for the most likely weights, 'mean' for the posterior mean.
         """
         choice(of, "of", ("map", "mean"))
-        return self._once(f"policy of {of}", lambda: _policy(self, of))
+        from didact.planning import solve
+
+        weights = self.map_weights if of == "map" else self.mean_weights
+        return self._once(f"policy of {of}", lambda: solve(self.mdp, weights).policy)
 
     @property
     def action_probabilities(self) -> Floats:
@@ -275,13 +278,6 @@ def point_belief(
     )
 
 
-def _policy(belief: Belief, of: str) -> Floats:
-    from didact.planning import solve
-
-    weights = belief.map_weights if of == "map" else belief.mean_weights
-    return solve(belief.mdp, weights).policy
-
-
 def _checked_fields(belief: Belief) -> dict[str, Any]:
     """The fields in their right shapes and finite, arrays frozen."""
     samples = _frozen(belief.samples, "samples")
@@ -290,11 +286,30 @@ def _checked_fields(belief: Belief) -> dict[str, Any]:
             f"samples must have the shape (chains, draws, {belief.mdp.n_features}) with at least "
             f"one draw; the shape is {samples.shape}"
         )
-    arrays = _shaped(belief, *samples.shape)
+    n_chains, n_draws, k = samples.shape
+    shapes = {
+        "log_posterior": (n_chains, n_draws),
+        "map_weights": (k,),
+        "best_by_chain": (n_chains,),
+        "acceptance": (n_chains,),
+    }
+    arrays = {name: _frozen(getattr(belief, name), name) for name in shapes}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise InvalidParameter(
+                f"{name} must have the shape {shape}; the shape is {arrays[name].shape}"
+            )
     for name, array in (("samples", samples), ("map_weights", arrays["map_weights"])):
         if not np.isfinite(array).all():
             raise InvalidParameter(f"{name} must be finite numbers; one is not")
-    _require_densities(belief, arrays)
+    densities = np.concatenate(
+        (arrays["log_posterior"].ravel(), arrays["best_by_chain"], [belief.map_log_posterior])
+    )
+    if not (np.isfinite(densities).all() or np.isnan(densities).all()):
+        raise InvalidParameter(
+            "log densities must all be finite, or all NaN where the learner has none; "
+            f"one is {float(densities[~np.isfinite(densities)][0])}"
+        )
     rates = arrays["acceptance"]
     if not (np.isnan(rates) | ((rates >= 0.0) & (rates <= 1.0))).all():
         raise InvalidParameter("acceptance must be shares from 0 to 1, or NaN; one is not")
@@ -319,35 +334,6 @@ def _checked_mode(mode: Any, k: int) -> Any:
             f"the share is {share}, the shape of the mean {mean.shape}"
         )
     return type(mode)(share, mean)
-
-
-def _shaped(belief: Belief, n_chains: int, n_draws: int, k: int) -> dict[str, Floats]:
-    """The other arrays, in the shapes that the samples ask for."""
-    shapes = {
-        "log_posterior": (n_chains, n_draws),
-        "map_weights": (k,),
-        "best_by_chain": (n_chains,),
-        "acceptance": (n_chains,),
-    }
-    arrays = {name: _frozen(getattr(belief, name), name) for name in shapes}
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise InvalidParameter(
-                f"{name} must have the shape {shape}; the shape is {arrays[name].shape}"
-            )
-    return arrays
-
-
-def _require_densities(belief: Belief, arrays: Mapping[str, Floats]) -> None:
-    """Either every log density is finite, or the learner has none and all are NaN."""
-    densities = np.concatenate(
-        (arrays["log_posterior"].ravel(), arrays["best_by_chain"], [belief.map_log_posterior])
-    )
-    if not (np.isfinite(densities).all() or np.isnan(densities).all()):
-        raise InvalidParameter(
-            "log densities must all be finite, or all NaN where the learner has none; "
-            f"one is {float(densities[~np.isfinite(densities)][0])}"
-        )
 
 
 def _frozen(given: Any, place: str) -> Floats:

@@ -43,8 +43,8 @@ from didact.mdp.recordings.formats import given_items, given_of_family
 from didact.numerics.exact import Floats
 from didact.planning import Plan, solve
 from didact.planning.kernels import UNIT, iterate, model_of, new_plan, reward_table, roundings
-from didact.planning.solve import MAX_ROUNDS, discounted_sums, iterate_directly
-from didact.planning.successor import pair_features
+from didact.planning.solve import MAX_ROUNDS, iterate_directly
+from didact.planning.successor import features_after
 from didact.teaching.feedback.halfspaces import item_words
 
 Indices = NDArray[np.int64]
@@ -286,19 +286,8 @@ class ShownFeatures:
         # Evaluation takes longer than planning, and neighbouring weights share their policy.
         if self._evaluated is None or (self._evaluated != self.policy).any():
             self._evaluated = self.policy.copy()
-            self._shown = self._features_of(self._evaluated)
+            self._shown = features_after(self.mdp, self._evaluated)[self.states]
         return self._shown
-
-    def _features_of(self, actions: NDArray[np.uint32]) -> Floats:
-        """mu(s, a) of the shown states when actions (S,) follow."""
-        mdp = self.mdp
-        features, everywhere = mdp.features.floats, np.arange(mdp.n_states)
-        policy = np.zeros((mdp.n_states, mdp.n_actions))
-        policy[everywhere, actions] = 1.0
-        policy[mdp.terminal] = 0.0
-        payments = features if features.ndim == 2 else features[everywhere, actions]
-        sums = discounted_sums(mdp, policy, np.ascontiguousarray(payments))
-        return pair_features(mdp, sums)[self.states]
 
 
 class Likelihood:
@@ -326,22 +315,11 @@ class Likelihood:
         value = float((self._counts * logs).sum())
         if not len(self.evidence.answers):
             return value, gradient
-        said, more = self._said(mu, weights)
-        return value + said, gradient + more
-
-    def _said(self, mu: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Value and gradient of the answers; mu (m, A, k): of the states that they are about."""
         answers = self.evidence.answers
-        counts = answers.counts.copy()
-        acted = answers.of_actions
+        counts, acted = answers.counts.copy(), answers.of_actions
         counts[acted] = mu[self._places[acted], answers.actions[acted]]
-        value, pulls = answers.judged(counts @ weights, self.confidence)
-        return value, self.confidence * (pulls @ counts)
-
-    @property
-    def n_solves(self) -> int:
-        """How many weight vectors were planned for."""
-        return self.features.n_solves
+        said, pulls = answers.judged(counts @ weights, self.confidence)
+        return value + said, gradient + self.confidence * (pulls @ counts)
 
 
 @dataclass(frozen=True)
@@ -384,15 +362,13 @@ def certify(evidence: Evidence, weights: Any, confidence: float) -> Certificate:
     if evidence.is_empty:
         return Certificate(total, confidence, True, True, "nothing was shown")
     if by_likelihood:
-        reason = (
-            f"the likelihood of all demonstrations, {math.exp(total):.3g}, is above 1/2, so every "
-            "shown action beats every other one"
-        )
+        what, all_true = "demonstrations", ""
         if len(evidence.answers):
-            reason = (
-                f"the likelihood of all that was shown and said, {math.exp(total):.3g}, is above "
-                "1/2, so every shown action beats every other one and every answer is true"
-            )
+            what, all_true = "that was shown and said", " and every answer is true"
+        reason = (
+            f"the likelihood of all {what}, {math.exp(total):.3g}, is above 1/2, so every "
+            f"shown action beats every other one{all_true}"
+        )
         return Certificate(total, confidence, True, True, reason)
     holds, reason, pair = _judged(evidence, plan)
     if holds is not False and len(evidence.answers):
@@ -472,7 +448,12 @@ def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str, tuple[int
     best = plan.optimal[evidence.states]
     missed = given & ~best
     if missed.any():
-        return False, *_worse_than_best(evidence, plan, missed)
+        values = plan.action_values[evidence.states]
+        gaps = np.where(missed, values.max(axis=1, keepdims=True) - values, -1.0)
+        place, action = np.unravel_index(int(gaps.argmax()), gaps.shape)
+        pair = int(evidence.states[place]), int(action)
+        said = f"{pair_words(evidence.mdp, *pair)} is worse than the best there by"
+        return False, f"{said} {gaps[place, action]:.3g}", pair
     extra = best & ~given
     sure = plan.is_proved or bool((best.sum(axis=1) == 1).all())
     if sure and extra.any():
@@ -485,15 +466,3 @@ def _judged(evidence: Evidence, plan: Plan) -> tuple[bool | None, str, tuple[int
         return True, said, None
     said = "some actions are too close to tell which is better; exact arithmetic may decide"
     return None, said, None
-
-
-def _worse_than_best(
-    evidence: Evidence, plan: Plan, missed: NDArray[np.bool_]
-) -> tuple[str, tuple[int, int]]:
-    """Names the shown action that falls short most, and by how much."""
-    values = plan.action_values[evidence.states]
-    gaps = np.where(missed, values.max(axis=1, keepdims=True) - values, -1.0)
-    place, action = (int(i) for i in np.unravel_index(int(gaps.argmax()), gaps.shape))
-    state = int(evidence.states[place])
-    shown_one = pair_words(evidence.mdp, state, action)
-    return f"{shown_one} is worse than the best there by {gaps[place, action]:.3g}", (state, action)

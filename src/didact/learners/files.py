@@ -25,7 +25,7 @@ from didact.inputs import as_text, counted, plain_document, shown
 from didact.learners.belief import Belief, Mode
 from didact.learners.evidence import Certificate
 from didact.mdp import MDP, Demonstration, as_demonstrations
-from didact.mdp.items import Feedback, as_items
+from didact.mdp.items import as_items
 from didact.numerics.exact import Floats
 
 BELIEF_FORMAT = "didact.belief/1"
@@ -129,18 +129,13 @@ def as_arviz(belief: Belief) -> Any:
     """What the installed ArviZ works on: a DataTree from 1.0 on, before that InferenceData."""
     require_package("xarray", "arviz", "posteriors for ArviZ")
     tree = as_datatree(belief)
-    if _arviz_version() >= 1:
-        return tree
+    try:  # the version without ArviZ's import of seconds
+        if int(metadata.version("arviz").partition(".")[0]) >= 1:
+            return tree
+    except metadata.PackageNotFoundError:
+        pass  # then its import tells what to install
     arviz = require_package("arviz", "arviz", "posteriors for ArviZ")
     return arviz.InferenceData.from_datatree(tree)
-
-
-def _arviz_version() -> int:
-    """The first number of the installed ArviZ's version, without its import of seconds."""
-    try:
-        return int(metadata.version("arviz").partition(".")[0])
-    except metadata.PackageNotFoundError:
-        return 0  # then its import tells what to install
 
 
 def as_datatree(belief: Belief) -> Any:
@@ -176,9 +171,12 @@ def save_belief(belief: Belief, path: str | os.PathLike[str]) -> None:
         **_sizes(belief.mdp),
         "checksums": _checksums(belief.mdp).tolist(),
         "learner": belief.learner,
-        "map_log_posterior": _or_none(belief.map_log_posterior),
+        "map_log_posterior": plain_document(belief.map_log_posterior),
         "confidence": belief.confidence,
-        "certificate": None if certificate is None else _document_of(certificate),
+        # The reason in words, without the pair that they name.
+        "certificate": None
+        if certificate is None
+        else {name: value for name, value in vars(certificate).items() if name != "pair"},
         "settings": plain_settings(belief),
         "notes": list(belief.notes),
         "modes": [{"share": mode.share, "mean": mode.mean.tolist()} for mode in belief.modes],
@@ -209,7 +207,10 @@ def _read(file: Any, mdp: MDP) -> Belief:
         header = archive.header()
         _require_own(header, mdp)
         arrays = archive.arrays()
-    density = header["map_log_posterior"]
+    density, feedback = header["map_log_posterior"], header.get("feedback", [])
+    if not isinstance(feedback, list) or not all(isinstance(item, dict) for item in feedback):
+        raise ValueError(f"feedback must be a list of objects, not {shown(feedback)}")
+    items = as_items(feedback, mdp)
     return Belief(
         mdp=mdp,
         learner=as_text(header["learner"], "learner", error=InvalidFile),
@@ -223,7 +224,7 @@ def _read(file: Any, mdp: MDP) -> Belief:
         settings=as_object(header["settings"], "settings"),
         notes=as_texts(header["notes"], "notes"),
         modes=tuple(_mode(mode) for mode in header.get("modes", [])),
-        feedback=_feedback(header.get("feedback", []), mdp),
+        feedback=tuple(item for item in items if not isinstance(item, Demonstration)),
     )
 
 
@@ -278,18 +279,6 @@ def _demonstrations(pairs: Any, lengths: Any, mdp: MDP) -> tuple[Demonstration, 
     )
 
 
-def _feedback(given: Any, mdp: MDP) -> tuple[Feedback, ...]:
-    if not isinstance(given, list) or not all(isinstance(item, dict) for item in given):
-        raise ValueError(f"feedback must be a list of objects, not {shown(given)}")
-    items = as_items(given, mdp)
-    return tuple(item for item in items if not isinstance(item, Demonstration))
-
-
-def _document_of(certificate: Certificate) -> dict[str, Any]:
-    """What a file keeps of it: the reason in words, without the pair that they name."""
-    return {name: value for name, value in vars(certificate).items() if name != "pair"}
-
-
 def _certificate(given: Any) -> Certificate | None:
     if given is None:
         return None
@@ -310,7 +299,3 @@ def _mode(given: Any) -> Mode:
     entries = as_object(given, "modes")
     mean = [as_finite(number, "mean") for number in as_list(entries["mean"], "mean")]
     return Mode(as_finite(entries["share"], "share"), np.array(mean))
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

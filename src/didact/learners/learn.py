@@ -31,8 +31,8 @@ ENTRY_POINTS = "didact.learners"
 BUILT_IN = {
     "birl": "didact.learners.chains.birl:birl",
     "bio-irl": "didact.learners.chains.bio_irl:bio_irl",
-    "ml-irl": "didact.learners.points.ml_irl:ml_irl",
-    "policy-matching": "didact.learners.points.policy_matching:policy_matching",
+    "ml-irl": "didact.learners.points.unit_weights:ml_irl",
+    "policy-matching": "didact.learners.points.unit_weights:policy_matching",
     "max-entropy": "didact.learners.points.max_entropy:max_entropy",
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
 from didact.inputs import choice, explains_names
@@ -85,7 +86,7 @@ def successor_features(
 
 def float_successor_features(mdp: MDP, policy: Floats) -> SuccessorFeatures:
     """Successor features of action probabilities (S, A), with a proved error bound."""
-    payments = _policy_payments(mdp, policy)
+    payments = policy_payments(mdp, policy)
     states = discounted_sums(mdp, policy, payments)
     pairs = pair_features(mdp, states)
     bounds = _bounds(mdp, policy, payments, states, pairs)
@@ -100,7 +101,16 @@ def pair_features(mdp: MDP, states: Floats) -> Floats:
     return np.asarray(after.reshape(mdp.n_states, mdp.n_actions, mdp.n_features) + paid)
 
 
-def _policy_payments(mdp: MDP, policy: Floats) -> Floats:
+def features_after(mdp: MDP, actions: NDArray[np.uint32]) -> Floats:
+    """mu(s, a) (S, A, k) when one action of each state (S,) follows; without an error bound."""
+    policy = np.zeros((mdp.n_states, mdp.n_actions))
+    policy[np.arange(mdp.n_states), actions] = 1.0
+    policy[mdp.terminal] = 0.0
+    return pair_features(mdp, discounted_sums(mdp, policy, policy_payments(mdp, policy)))
+
+
+def policy_payments(mdp: MDP, policy: Floats) -> Floats:
+    """The features (S, k) that action probabilities (S, A) count at one step of each state."""
     features = mdp.features.floats
     if features.ndim == 2:
         return np.ascontiguousarray(features)

@@ -18,8 +18,6 @@ from functools import cached_property, partial, reduce
 from operator import or_
 from typing import Any, cast
 
-import numpy as np
-
 from didact.bec.classes import EquivalenceClass
 from didact.bec.halfspaces import Scope
 from didact.bec.proofs import Proof
@@ -314,7 +312,8 @@ def lesson_of_picks(
         numbers = order_by_loss(bec, demonstrations, rng)
         demonstrations = tuple(demonstrations[number] for number in numbers)
     cost = _total_cost(settings, problem, picks, extra)
-    problem = _of_facets(problem) if settings.teacher == "scot-redundant" else problem
+    if settings.teacher == "scot-redundant":  # what follows is about facets and equalities
+        problem = replace(problem, elements=cover_elements(bec), given_masks=None)
     needs = needs_of(problem.elements)
     lines = lines_of(bec, demonstrations)
     coverage = Coverage.of(problem.elements, map(needs.coverage_of, lines))
@@ -384,14 +383,6 @@ def _total_cost(
     later = {demonstration.member or 0 for demonstration in extra} - visited
     prices = problem.fixed_costs.prices
     return whole_if_whole(Fraction(total + sum(prices.get(member, 0) for member in later)))
-
-
-def _of_facets(problem: Problem) -> Problem:
-    """The problem of covering facets and equalities, whatever the teacher covered."""
-    elements = cover_elements(problem.bec)
-    if np.array_equal(elements.element_of_row, problem.elements.element_of_row):
-        return problem
-    return replace(problem, elements=elements, given_masks=None)
 
 
 def _shown(

@@ -261,19 +261,15 @@ class SuggestedStarts:
         return {"starts": list(self.starts), "added": list(self.added), "n_demonstrations": n}
 
 
-def suggested_starts(
-    task: Task, lesson: Lesson, *, bec: EquivalenceClass | None = None
-) -> SuggestedStarts | None:
+def suggested_starts(task: Task, lesson: Lesson) -> SuggestedStarts | None:
     """How a lesson that leaves something open becomes complete; None where no starts do it.
 
     task: what the lesson is for.
     lesson: one of `teach` that is not complete.
-    bec: the task's class, when it is at hand.
     """
     settings = lesson.settings
-    if bec is None:
-        how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
-        bec = lesson.bec or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
+    how = {name: settings.get(name) for name in ("scope", "arithmetic") if settings.get(name)}
+    bec = lesson.bec or equivalence_class(as_task(task), **how)  # type: ignore[arg-type]
     elements, own = cover_elements(bec), as_starts(task, settings.get("starts"))
     offer = Starts(bec.members[0], own, as_horizon(task.mdp, settings.get("horizon")))
     added = _completing(elements, offer, coverage_from(elements, offer, own.tolist()))
@@ -282,7 +278,19 @@ def suggested_starts(
     starts = sorted({*own.tolist(), *added})
     if added and len(starts) > MAX_STARTS:
         starts = np.flatnonzero(scope_states(task.mdp, bec.scope)).tolist()
-    again = teach(task, bec=bec, **_settings(settings, starts))
+    teacher = settings.get("teacher")
+    # How the lesson was made, without what limits it: no budget, no chance.
+    again = teach(
+        task,
+        bec=bec,
+        teacher=teacher if teacher in COVERING else "scot",
+        horizon=settings.get("horizon"),
+        cost="pairs" if settings.get("cost") == "pairs" else "demonstrations",
+        closed=bool(settings.get("closed")),
+        trim=bool(settings.get("trim", True)),
+        seed=settings.get("seed") or 0,
+        starts=starts,
+    )
     if not (again.is_complete and check(task, again.demonstrations, bec=bec).teaches):
         return None
     return SuggestedStarts(tuple(starts), tuple(added), again)
@@ -304,20 +312,6 @@ def further_starts(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Sug
     if not check(task, both, bec=bec).teaches:
         return None
     return SuggestedStarts(tuple(added), tuple(added), more)
-
-
-def _settings(settings: Any, starts: Sequence[int]) -> dict[str, Any]:
-    """How the lesson was made, without what limits it: no budget, no chance."""
-    teacher = settings.get("teacher")
-    return {
-        "teacher": teacher if teacher in COVERING else "scot",
-        "horizon": settings.get("horizon"),
-        "cost": "pairs" if settings.get("cost") == "pairs" else "demonstrations",
-        "closed": bool(settings.get("closed")),
-        "trim": bool(settings.get("trim", True)),
-        "seed": settings.get("seed") or 0,
-        "starts": list(starts),
-    }
 
 
 def _completing(elements: Elements, offer: Starts, offered: int) -> list[int] | None:

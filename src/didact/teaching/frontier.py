@@ -217,7 +217,11 @@ class _Lessons:
         self.shared.most_cells = math.inf
         tightest = sorted(range(len(losses)), key=lambda number: lessons[number].loss_bound or 0.0)
         for number in tightest:
-            if _is_open(lessons[number]) and time.monotonic() < self.deadline:
+            within = lessons[number].within
+            statuses = {} if within is None else within.statuses
+            unsure = [who for who, status in statuses.items() if status != ENUMERATED]
+            # Only cells of C(D) may still be visited; planners stay tested anyway.
+            if unsure == ["half-spaces"] and time.monotonic() < self.deadline:
                 lessons[number] = self._lesson(losses[number], 0.5)
         return lessons
 
@@ -231,12 +235,6 @@ class _Lessons:
         lesson = lesson_within(self.task, goal, settings, self.bec, left)
         self.shared.witnesses += () if lesson.within is None else lesson.within.witnesses
         return lesson
-
-
-def _is_open(lesson: Lesson) -> bool:
-    """Whether visiting more classes of policies may make sure of a lesson."""
-    statuses = {} if lesson.within is None else lesson.within.statuses
-    return [who for who, status in statuses.items() if status != ENUMERATED] == ["half-spaces"]
 
 
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:

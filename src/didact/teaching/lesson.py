@@ -30,7 +30,7 @@ from didact.bec.classes import EquivalenceClass
 from didact.errors import InvalidParameter, ProofFailed
 from didact.files.json import write_json
 from didact.inputs import counted, is_whole, shown, shown_name
-from didact.mdp import MDP, Demonstration, Family, Task, as_family
+from didact.mdp import Demonstration, Family, Task, as_family
 from didact.mdp.files import family_document, task_document
 from didact.mdp.items import Item
 from didact.mdp.showing import draw, in_notebook, write_page
@@ -358,8 +358,9 @@ class Lesson:
             mdp = None if self.bec is None else self.bec.members[member or 0].task.mdp
             for step, (s, a) in enumerate(demonstration):
                 row = {"demonstration": number, **of, "step": step, "state": s, "action": a}
-                names = {} if mdp is None else _names(mdp, s, a)
-                records.append({**row, **names})
+                if mdp is not None:
+                    row |= {"state_name": mdp.state_name(s), "action_name": mdp.action_name(a)}
+                records.append(row)
         return records
 
     def report(
@@ -377,20 +378,15 @@ class Lesson:
         command: how to make the page again, to be shown on it; not on that of a mix.
         audience: 'experts', or 'people' who watch it: plain words, the mathematics folded away.
         """
-        whole = self._whole(task)
-        write_page(self, path, task=whole, command=command, audience=audience)
-
-    def _whole(self, given: Any) -> Task | Family:
-        """The task or family that a page shows: the one given, or that of the lesson."""
         kind = "family" if self.is_of_family else "task"
-        if given is None and self.bec is None:
+        if task is None and self.bec is None:
             of = "give it as task=" if self.is_of_family else "give its task"
             raise InvalidParameter(f"a lesson from a file does not hold its {kind}; {of}")
-        if given is None:
-            source: Task | Family = self.bec.source
-            return source
-        whole: Task | Family = as_family(given, "task") if self.is_of_family else given
-        return whole
+        if task is None:
+            task = self.bec.source
+        elif self.is_of_family:
+            task = as_family(task, "task")
+        write_page(self, path, task=task, command=command, audience=audience)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw the demonstrations on their world; a lesson from a file needs `task=`.
@@ -462,10 +458,6 @@ def checked_bound(lesson: Lesson) -> int | Fraction | None:
 def as_read(document: Mapping[str, Any]) -> Any:
     """The object as it comes out of a file, decimals as text."""
     return json.loads(json.dumps(dict(document), default=str), parse_float=str)
-
-
-def _names(mdp: MDP, state: int, action: int) -> dict[str, str]:
-    return {"state_name": mdp.state_name(state), "action_name": mdp.action_name(action)}
 
 
 def _number(value: int | float | Fraction | None) -> int | float | str | None:

@@ -32,7 +32,7 @@ from didact.inputs import (
 )
 from didact.mdp import Demonstration
 from didact.mdp.items import Item, read_item
-from didact.numerics.exact import read_number, whole_if_whole
+from didact.numerics.exact import changed, read_number, whole_if_whole
 from didact.teaching.lesson import FROM_BAD_TO_GOOD, LESSON_FORMAT, Lesson, Missing, Within, Witness
 
 STATUSES = ("complete", "undecided", "partial")
@@ -61,7 +61,7 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
         n_equalities=whole_number(document["n_equalities"], "n_equalities", 0),
         uncovered=tuple(map(_missing, as_list(document["uncovered"], "uncovered"))),
         witness=_several(document, "witness", as_fraction),
-        loss=_loss(document),
+        loss=_given(document["loss"], "loss", as_finite),
         proof=_given(document["proof"], "proof", as_object),
         settings=plain_numbers(settings),
         lower_bound=_given(document["lower_bound"], "lower_bound", _cost),
@@ -77,7 +77,8 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
         loss_error=as_finite(document.get("loss_error", 0.0), "loss_error"),
     )
     _require_consistent(document, lesson, is_mixed=is_mixed)
-    return lesson
+    # Of a complete lesson the file has null beside the missing witness: nothing is lost.
+    return changed(lesson, loss=0.0) if lesson.is_complete and lesson.loss is None else lesson
 
 
 def _items(document: Mapping[str, Any], name: str, settings: Mapping[str, Any]) -> tuple[Item, ...]:
@@ -165,13 +166,6 @@ def _within(document: Any) -> Within | None:
         ),
         int(document["n_cells"]),
     )
-
-
-def _loss(document: Mapping[str, Any]) -> float | None:
-    """The loss: 0 of a complete lesson, whose file has null beside the missing witness."""
-    if document["loss"] is None and document["status"] == "complete":
-        return 0.0
-    return _given(document["loss"], "loss", as_finite)
 
 
 def _loss_status(given: Any) -> str:

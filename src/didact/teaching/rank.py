@@ -204,7 +204,11 @@ def rank(
     """
     flag(exact, "exact")
     time_limit = seconds(time_limit, "time_limit")
-    named = _named(tasks)
+    tasks = benchmarks() if tasks is None else tasks
+    if isinstance(tasks, Mapping):
+        named = [(str(name), _maker(source)[1]) for name, source in tasks.items()]
+    else:
+        named = [_maker(source) for source in entries(tasks, "tasks", "tasks or names")]
     search = _RankSearch(exact, arithmetic, time_limit, seed)
     search.difficulty("chain", partial(open_task, "chain"))
     rows = []
@@ -221,15 +225,6 @@ def _hardness(row: Difficulty) -> tuple[Any, ...]:
         return (2,)
     parts = (row.n_pairs, row.n_demonstrations, row.n_facets, row.n_states)
     return (row.status == "complete", *(-(part or 0) for part in parts), row.name)
-
-
-def _named(tasks: Any) -> list[tuple[str, Callable[[], Task | Family]]]:
-    """A name and a maker for each task."""
-    if tasks is None:
-        tasks = benchmarks()
-    if isinstance(tasks, Mapping):
-        return [(str(name), _maker(source)[1]) for name, source in tasks.items()]
-    return [_maker(source) for source in entries(tasks, "tasks", "tasks or names")]
 
 
 def _maker(source: Any) -> tuple[str, Callable[[], Task | Family]]:
@@ -278,59 +273,47 @@ class _RankSearch:
 
     def _row(self, name: str, bec: EquivalenceClass) -> Difficulty:
         whole, single = self.lesson(bec), self.lesson(bec, horizon=1, starts="all")
-        row = _row(name, bec, whole, single)
-        if not whole.is_complete:
-            return row
+        mdps, cone = [member.task.mdp for member in bec.members], bec.cone
+        n_elements = cone.n_facets + len(cone.equalities)
+        n_open = len(whole.uncovered)
+        fewest_pairs = None
+        if single.is_complete:  # its candidates were all that there are
+            fewest_pairs = max(min(1, single.n_pairs), math.ceil(single.lower_bound or 0))
+        return Difficulty(
+            name=name,
+            n_states=sum(mdp.n_states for mdp in mdps),
+            n_actions=max(mdp.n_actions for mdp in mdps),
+            n_features=mdps[0].n_features,
+            n_facets=cone.n_facets,
+            n_equalities=len(cone.equalities),
+            status=whole.status,
+            share=1.0 if n_elements == 0 else (n_elements - n_open) / n_elements,
+            n_demonstrations=len(whole.demonstrations),
+            fewest_demonstrations=self._fewest(bec, whole) if whole.is_complete else None,
+            n_pairs=single.n_pairs,
+            fewest_pairs=fewest_pairs,
+            longest=max(map(len, whole.demonstrations), default=0),
+            loss=whole.loss,
+            arithmetic=bec.arithmetic,
+        )
+
+    def _fewest(self, bec: EquivalenceClass, whole: Lesson) -> int:
+        """The bound of a complete lesson: of its certificate, else of a cover by starts."""
         bound = checked_bound(whole)
-        if bound is None:
-            offers = [
-                Starts(member, as_starts(member.task, None), as_horizon(member.task.mdp, None))
-                for member in bec.members
-            ]
-            bound = fewest_demonstrations(bec, offers, time_limit=self.time_limit)
-        return replace(row, fewest_demonstrations=math.ceil(bound))
+        if bound is not None:
+            return math.ceil(bound)
+        offers = [
+            Starts(member, as_starts(member.task, None), as_horizon(member.task.mdp, None))
+            for member in bec.members
+        ]
+        return fewest_demonstrations(bec, offers, time_limit=self.time_limit)
 
     def lesson(self, bec: EquivalenceClass, **where: Any) -> Lesson:
         """The smallest lesson found, or SCOT's."""
-        options: dict[str, Any] = {"time_limit": self.time_limit} if self.exact else {}
-        teacher = "exact" if self.exact else "scot"
-        options |= {**where, "teacher": teacher, "bec": bec, "seed": self.seed}
-        options["trim"] = False
-        return teach(bec.source, **options)
-
-
-def _row(
-    name: str,
-    bec: EquivalenceClass,
-    whole: Lesson,
-    single: Lesson,
-) -> Difficulty:
-    mdps, cone = [member.task.mdp for member in bec.members], bec.cone
-    n_elements = cone.n_facets + len(cone.equalities)
-    n_open = len(whole.uncovered)
-    return Difficulty(
-        name=name,
-        n_states=sum(mdp.n_states for mdp in mdps),
-        n_actions=max(mdp.n_actions for mdp in mdps),
-        n_features=mdps[0].n_features,
-        n_facets=cone.n_facets,
-        n_equalities=len(cone.equalities),
-        status=whole.status,
-        share=1.0 if n_elements == 0 else (n_elements - n_open) / n_elements,
-        n_demonstrations=len(whole.demonstrations),
-        n_pairs=single.n_pairs,
-        fewest_pairs=_bound(single),
-        longest=max(map(len, whole.demonstrations), default=0),
-        loss=whole.loss,
-        arithmetic=bec.arithmetic,
-    )
-
-
-def _bound(lesson: Lesson) -> int | None:
-    """The bound of a lesson whose candidates were all that there are, rounded up."""
-    if not lesson.is_complete:
-        return None
-    return max(min(1, lesson.n_pairs), math.ceil(lesson.lower_bound or 0))
+        options: dict[str, Any] = {"teacher": "scot"}
+        if self.exact:
+            options = {"teacher": "exact", "time_limit": self.time_limit}
+        return teach(bec.source, bec=bec, seed=self.seed, trim=False, **where, **options)
 
 
 def fewest_demonstrations(

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from didact.bec.classes import (
@@ -25,7 +24,6 @@ from didact.bec.classes import (
     class_of,
     demonstration_class,
     demonstration_rows,
-    most_actions,
     require_class,
     require_shown_in_scope,
 )
@@ -42,9 +40,9 @@ from didact.numerics.texts import number_texts
 from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
-from didact.teaching.covers.candidates import MAX_PAIRS, Candidates, lines_of
+from didact.teaching.covers.candidates import MAX_PAIRS, lines_of, listed
 from didact.teaching.covers.multicover import demand_of
-from didact.teaching.covers.problem import Coverage, Problem, cover_elements
+from didact.teaching.covers.problem import Coverage, Elements, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
     WrongItem,
@@ -219,7 +217,10 @@ class Selection:
             "left_out": list(self.left_out),
             "redundant": list(self.redundant),
             "contradicting": [{**vars(c), "against": list(c.against)} for c in self.contradicting],
-            "wrong": [_by_episode(wrong.to_dict()) for wrong in self.wrong],
+            "wrong": [
+                {"episode" if k == "demonstration" else k: v for k, v in wrong.to_dict().items()}
+                for wrong in self.wrong
+            ],
             "wrong_items": [wrong.to_dict() for wrong in self.wrong_items],
             "missing": [vars(missing) for missing in self.missing],
             "witness": number_texts(verdict.witness),
@@ -237,11 +238,6 @@ class Selection:
         style: options of `didact.plots.coverage`.
         """
         return draw(self, ax, **style)
-
-
-def _by_episode(record: dict[str, Any]) -> dict[str, Any]:
-    """A record whose demonstration is an episode, and called so."""
-    return {"episode" if name == "demonstration" else name: v for name, v in record.items()}
 
 
 @explains_names
@@ -298,7 +294,12 @@ def select(
         own = list(range(len(recorded)))
     else:
         recorded, own = given_episodes(demonstrations, task)
-    numbers = _as_numbers(own if episodes is None else episodes, len(recorded))
+    numbers = [int(number) for number in (own if episodes is None else episodes)]
+    if len(numbers) != len(recorded) or len(set(numbers)) != len(numbers):
+        raise InvalidParameter(
+            f"episodes must have a number of its own for each of the {len(recorded)} "
+            f"demonstrations; it is {shown(episodes)}"
+        )
     unit = choice(cost, "cost", ("demonstrations", "pairs"))
     arithmetic = "exact" if forged and arithmetic == "auto" else arithmetic
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
@@ -312,6 +313,8 @@ def select(
     coverage = Coverage.of(problem.elements, (problem.masks.get(n, 0) for n in picked))
     shown_ones = tuple(segments[place].shown for place in picked)
     wrong = wrong_steps(bec, recorded, numbers)
+    names = [segment.demonstration for segment in segments]
+    used = {names[place] for place in (*picked, *adding)}
     return Selection(
         task_name=task.name,
         n_items=len(recorded),
@@ -319,7 +322,7 @@ def select(
         lower_bound=None,
         gains=coverage.gains,
         contradicting=_contradictions(wrong, recorded, numbers),
-        missing=_missing(problem, coverage.covered),
+        missing=_missing(problem.elements, coverage.covered, problem.covered_by(problem.masks)),
         n_covered=coverage.covered.bit_count(),
         n_elements=problem.elements.n_elements,
         verdict=check(task, shown_ones, bec=bec),
@@ -327,7 +330,9 @@ def select(
         segments=tuple(segments[place] for place in picked),
         wrong=wrong,
         survives=survives,
-        **_fates(segments, picked, adding),
+        chosen=tuple(names[place] for place in picked),
+        left_out=tuple(dict.fromkeys(names[place] for place in adding)),
+        redundant=tuple(dict.fromkeys(name for name in names if name not in used)),
     )
 
 
@@ -349,7 +354,6 @@ def _of_items(
     found = chosen_items(elements, items, budget, costs, exact=exact)
     wrong = wrong_steps(bec, shown_ones, numbers)
     chosen = tuple(items[number] for number in found.numbers)
-    recorded = found.recorded
     return Selection(
         task_name=bec.name,
         n_items=len(items),
@@ -360,11 +364,7 @@ def _of_items(
         left_out=found.left_out,
         redundant=found.redundant,
         contradicting=_contradictions(wrong, shown_ones, numbers),
-        missing=missing_elements(
-            elements,
-            found.covered,
-            lambda element: "budget" if recorded >> element & 1 else "not recorded",
-        ),
+        missing=_missing(elements, found.covered, found.recorded),
         n_covered=found.covered.bit_count(),
         n_elements=elements.n_elements,
         verdict=check(task, list(chosen), bec=bec),
@@ -404,29 +404,6 @@ def _contradictions(
     return tuple(found)
 
 
-def _fates(
-    segments: Sequence[Segment], picked: Sequence[int], adding: Sequence[int]
-) -> dict[str, Any]:
-    """The episodes that are chosen, left out, and redundant, by their numbers."""
-    names = [segment.demonstration for segment in segments]
-    used = {names[place] for place in (*picked, *adding)}
-    return {
-        "chosen": tuple(names[place] for place in picked),
-        "left_out": tuple(dict.fromkeys(names[place] for place in adding)),
-        "redundant": tuple(dict.fromkeys(name for name in names if name not in used)),
-    }
-
-
-def _as_numbers(episodes: Sequence[int], n: int) -> list[int]:
-    numbers = [int(number) for number in episodes]
-    if len(numbers) != n or len(set(numbers)) != n:
-        raise InvalidParameter(
-            f"episodes must have a number of its own for each of the {n} demonstrations; "
-            f"it is {shown(episodes)}"
-        )
-    return numbers
-
-
 def _require_in_scope(
     bec: EquivalenceClass, recorded: Sequence[Demonstration], numbers: Sequence[int]
 ) -> None:
@@ -443,13 +420,10 @@ def _require_in_scope(
                 )
 
 
-def _missing(problem: Problem, covered: int) -> tuple[Missing, ...]:
-    """What the chosen leave open, and whether another episode shows it."""
-    offered = problem.covered_by(problem.masks)
+def _missing(elements: Elements, covered: int, recorded: int) -> tuple[Missing, ...]:
+    """What the chosen leave open, and whether something else that was recorded shows it."""
     return missing_elements(
-        problem.elements,
-        covered,
-        lambda element: "budget" if offered >> element & 1 else "not recorded",
+        elements, covered, lambda e: "budget" if recorded >> e & 1 else "not recorded"
     )
 
 
@@ -465,9 +439,7 @@ def _problem_of_segments(
             "pairs; give fewer episodes"
         )
     costs = [1 if cost == "demonstrations" else len(segment.shown) for segment in segments]
-    firsts = tuple(member.first for member in bec.members) if bec.is_family else None
-    candidates = Candidates.of(lines, most_actions(bec.members), width, firsts)
-    return Problem(cover_elements(bec), candidates, costs, budget)
+    return Problem(cover_elements(bec), listed(bec, lines, width), costs, budget)
 
 
 def _picked_segments(
@@ -483,12 +455,12 @@ def _picked_segments(
         picked = list(_cheapest(problem, segments))
     if problem.covered_by(picked) == problem.elements.everything:
         return picked, []
-    offsets, members = problem.stated
-    rows_of = [set(members[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
+    rows_of = [set(rows) for rows in problem.stated]
     stated = set().union(*(rows_of[number] for number in picked))
     open_rows = set().union(*rows_of)
     while True:
-        open_rows = _not_following(problem, stated, open_rows)
+        given = sorted(stated)
+        open_rows = {row for row in open_rows - stated if not problem.elements.follows(given, row)}
         adding = [number for number in range(len(rows_of)) if rows_of[number] & open_rows]
         if not adding or len(picked) == problem.budget:
             return picked, adding
@@ -550,9 +522,3 @@ def _surviving(
         if holds(rest, 2 * survives + 1):
             kept = rest
     return [place for number in kept for place in groups[number]], survives
-
-
-def _not_following(problem: Problem, stated: set[int], rows: set[int]) -> set[int]:
-    """The rows that are no consequence of the stated ones."""
-    given = sorted(stated)
-    return {row for row in rows - stated if not problem.elements.follows(given, row)}

@@ -420,7 +420,7 @@ def _problem(
     Beside it where demonstrations of each member may begin, and their most steps.
     """
     require_class(task, bec)
-    given, fixed_costs = starts_of(task, settings.starts), _fixed_costs(task, settings.member_cost)
+    given, fixed_costs = starts_of(task, settings.starts), member_costs(task, settings.member_cost)
     if bec is None:
         bec = equivalence_class(task, scope=settings.scope, arithmetic=settings.arithmetic)
     begin = all_starts(bec) if given is None else given
@@ -441,15 +441,6 @@ def _problem(
     costs = candidate_costs(candidates, settings.cost, partial(probability_in, bec))
     budget, options = settings.budget, settings.options
     return Problem(elements, candidates, costs, budget, options, by_member, masks), starts
-
-
-def _fixed_costs(task: Task | Family, given: Any) -> dict[int, Fraction]:
-    """What showing anything of a member costs, once."""
-    if given is None:
-        return {}
-    if not isinstance(task, Family):
-        raise InvalidParameter("member_cost is for families; leave it out for a task")
-    return member_costs(task, given)
 
 
 def _searches_all(settings: TeachSettings, bec: EquivalenceClass) -> bool:

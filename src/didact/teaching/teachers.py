@@ -14,29 +14,41 @@ facet and its equality rows span all of them. While some reward fits the equalit
 breaks another one, at least one demonstration with an equality row that contradicts this reward
 must be added: such cuts, solved as a set cover, close in on the optimum from below, and the last
 bound is the proof.
+
+UVM, Uncertainty Volume Minimization (Algorithm 3; Cakmak and Lopes 2012): the older teacher.
+
+G(D) is the share of n random weights, uniform in the box [-1, 1]^k or on the sphere, that satisfy
+every half-space stated by the picked candidates D: an estimate of the volume of the class of D.
+Each step picks the candidate that leaves the smallest G, and it stops when none lowers G.
+
+A point w satisfies a row r when r.w >= 0, with the products added from the first coordinate to the
+last in double precision, so that a row and its negative split the points exactly: picks that state
+both leave nothing, and G = 0 says that all is known although a whole hyperplane of weights remains.
+That false certainty is the algorithm's, and it is kept; whether the lesson is complete is decided
+by the proof, not by the volume.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from didact.bec.directions import TOLERANCE
 from didact.bec.linear import Inside, decide, dot
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
-from didact.inputs import is_whole, seconds, shown, whole_number
-from didact.numerics.exact import whole_if_whole
+from didact.inputs import as_float, choice, is_number, is_whole, seconds, shown, whole_number
+from didact.numerics.exact import Floats
+from didact.planning.batch import require_memory
 from didact.random import Seed, as_generator, require_seed
 from didact.registry import Registry
 from didact.teaching.covers.problem import Picks, Problem
 from didact.teaching.covers.set_cover import Uncoverable, cheapest_cover, greedy_cover
-from didact.teaching.uvm import minimise_uncertainty
 
 
 def scot(problem: Problem, rng: np.random.Generator | None) -> Picks:
@@ -85,11 +97,7 @@ def exact_minimum(
     except Uncoverable:
         return Picks(greedy_picks(problem, problem.budget))
     chosen = in_greedy_order(problem, found.chosen)
-    bound = (
-        whole_if_whole(Fraction(found.lower_bound))
-        if offered == problem.elements.everything
-        else None
-    )
+    bound = found.lower_bound if offered == problem.elements.everything else None
     return Picks(_within_budget(problem, chosen), lower_bound=bound)
 
 
@@ -156,6 +164,96 @@ def random_demonstrations(problem: Problem, rng: np.random.Generator, n: int = 2
     drawn = rng.integers(len(problem.candidates), size=whole_number(n, "n", 1)).tolist()
     distinct = list(dict.fromkeys(drawn))
     return distinct if problem.budget is None else distinct[: problem.budget]
+
+
+Region = Literal["box", "sphere"]
+
+
+def minimise_uncertainty(
+    problem: Problem,
+    rng: np.random.Generator,
+    n_samples: int = 100_000,
+    threshold: float = 0.0,
+    region: Region = "box",
+) -> Picks:
+    """The appendix's algorithm with n_samples points of the box [-1,1]^k or of the sphere."""
+    if not is_number(threshold):
+        raise InvalidParameter(f"threshold must be a number; it is {shown(threshold)}")
+    return minimise_volume(
+        problem.bec.rows.normals,
+        problem.stated,
+        n_samples=n_samples,
+        rng=rng,
+        region=region,
+        threshold=threshold,
+        budget=problem.budget,
+    )
+
+
+def minimise_volume(
+    normals: ArrayLike,
+    stated: Sequence[Sequence[int] | NDArray[np.int64]],
+    *,
+    n_samples: int,
+    rng: np.random.Generator,
+    region: Region = "box",
+    threshold: float = 0.0,
+    budget: int | None = None,
+) -> Picks:
+    """Pick candidates that leave the least volume, one at a time; ties go to the lowest number.
+
+    normals: (m, k). stated: the rows of each candidate. Stops when no candidate lowers G, when
+    G <= threshold, or after `budget` picks. The points are those of `default_rng(words)` for four
+    64-bit words taken from `rng`, point by point.
+    """
+    choice(region, "region", get_args(Region))
+    whole_number(n_samples, "n_samples", 1)
+    if not 0.0 <= as_float(threshold) <= 1.0:
+        raise InvalidParameter(f"threshold must lie between 0 and 1; it is {shown(threshold)}")
+    words = rng.integers(0, 2**64, size=4, dtype=np.uint64).tolist()
+    used, places = np.unique(np.concatenate([[], *stated]).astype(int), return_inverse=True)
+    rows = np.asarray(normals, dtype=np.float64)[used]
+    # Powers of two near the largest entry keep signs, and no product overflows or vanishes.
+    exponents = np.frexp(np.abs(rows).max(axis=1, initial=0.0))[1]
+    rows = np.ldexp(rows, -exponents[:, None])
+    own = np.split(places, np.cumsum([len(found) for found in stated])[:-1])
+    points = _points(words, n_samples, rows.shape[1], region)
+    picks: list[int] = []
+    volumes = [1.0]
+    while len(used) and volumes[-1] > threshold and len(picks) != budget:
+        outside = _outside(points, rows)
+        # Unions of bits, eight points to a byte.
+        without = [np.bitwise_or.reduce(outside[numbers]) for numbers in own]
+        gains = [int(np.bitwise_count(bits).sum()) for bits in without]
+        best = int(np.argmax(gains))
+        if not gains[best]:
+            break
+        picks.append(best)
+        volumes.append((round(volumes[-1] * n_samples) - gains[best]) / n_samples)
+        points = points[:, np.unpackbits(without[best], count=points.shape[1]) == 0]
+    return Picks(tuple(picks), volumes=tuple(volumes))
+
+
+def _points(words: Sequence[int], n_samples: int, k: int, region: Region) -> Floats:
+    """The points in order, (k, n)."""
+    require_memory(n_samples * k, "points", n_samples)
+    rng, shape = np.random.default_rng(words), (n_samples, k)
+    drawn = rng.standard_normal(shape) if region == "sphere" else 2.0 * rng.random(shape) - 1.0
+    return np.ascontiguousarray(drawn.T)
+
+
+def _outside(points: Floats, rows: Floats) -> NDArray[np.uint8]:
+    """Which points (k, n) violate which rows (m, k), as packed bits; zeros of a row change no sum.
+
+    A row at a time: all products at once would take a number for each row and point.
+    """
+    found = []
+    for row in rows:
+        products = np.zeros(points.shape[1])
+        for coordinate in np.flatnonzero(row):
+            products += row[coordinate] * points[coordinate]
+        found.append(np.packbits(products < 0.0))
+    return np.array(found)
 
 
 Teacher = Callable[..., Any]

@@ -173,13 +173,20 @@ def transfer(
             "what is determined elsewhere is found of demonstrations only; this lesson has items "
             "of other kinds"
         )
-    family = _as_family(unseen)
+    family = unseen
+    if not isinstance(unseen, Family):
+        tasks = [unseen] if isinstance(unseen, Task) else entries(unseen, "unseen", "tasks")
+        family = Family([as_task(task, f"unseen[{i}]") for i, task in enumerate(tasks)])
     bec = _class_of(lesson, of, arithmetic)
     rows = _shown_rows(lesson, bec, family)
     scope = _scope_of(lesson)
     classes = [equivalence_class(task, scope=scope, arithmetic=arithmetic) for task in family]
     exact = rows.exact is not None and all(one.rows.exact is not None for one in classes)
-    _require_same_reward(rows, family)
+    if not fits_rows(rows, tuple(family.true_weights.fractions())):
+        raise InvalidParameter(
+            "unseen worlds must have the reward that the lesson teaches; their weights "
+            f"{shown([float(w) for w in family.weights])} contradict it"
+        )
     stated = stated_halfspaces(rows, family.weights, exact=exact)
     worlds = tuple(
         _world(name, one, stated) for name, one in zip(family.names, classes, strict=True)
@@ -203,13 +210,6 @@ def n_determined(rows: Rows, classes: Sequence[EquivalenceClass]) -> int:
     return sum(_open_row(one, stated) is None for one in classes)
 
 
-def _as_family(unseen: Any) -> Family:
-    if isinstance(unseen, Family):
-        return unseen
-    tasks = [unseen] if isinstance(unseen, Task) else entries(unseen, "unseen", "tasks")
-    return Family([as_task(task, f"unseen[{i}]") for i, task in enumerate(tasks)])
-
-
 def _class_of(lesson: Lesson, of: Any, arithmetic: Arithmetic) -> EquivalenceClass | None:
     """The class that the lesson teaches, where it is at hand."""
     bec: EquivalenceClass | None = lesson.bec
@@ -221,8 +221,7 @@ def _class_of(lesson: Lesson, of: Any, arithmetic: Arithmetic) -> EquivalenceCla
         kinds = ("a family", "a task")
         right, given = kinds if lesson.is_of_family else kinds[::-1]
         raise InvalidParameter(f"of must be {right}, as the lesson is of one; it is {given}")
-    bec = equivalence_class(of, scope=_scope_of(lesson), arithmetic=arithmetic)
-    return bec
+    return equivalence_class(of, scope=_scope_of(lesson), arithmetic=arithmetic)
 
 
 def _scope_of(lesson: Lesson) -> Scope:
@@ -260,16 +259,6 @@ def _rows_in_file(facets: Sequence[Mapping[str, Any]], n_features: int) -> Rows:
     return Rows(unit_floats(exact), exact, *nothing)
 
 
-def _require_same_reward(rows: Rows, family: Family) -> None:
-    """The lesson must fit the reward of the unseen worlds."""
-    weights = family.true_weights
-    if not fits_rows(rows, tuple(weights.fractions())):
-        raise InvalidParameter(
-            "unseen worlds must have the reward that the lesson teaches; their weights "
-            f"{shown([float(w) for w in weights.floats])} contradict it"
-        )
-
-
 def _world(name: str, bec: EquivalenceClass, stated: Halfspaces) -> UnseenWorld:
     """Whether a world is determined; else a witness, and what it may lose."""
     found = _open_row(bec, stated)
@@ -302,7 +291,11 @@ def _curve(
     """
     left: dict[int, Weights | None] = dict.fromkeys(range(len(classes)))
     for size in curve_sizes(len(bec.members)):
-        rows = _rows_of_first(bec, size)
+        rows = bec.rows
+        if size < len(bec.members):
+            of_first = bec.optimal.copy()
+            of_first[bec.members[size].first :] = False
+            rows = rows.shown_part(of_first)
         stated = stated_halfspaces(rows, bec.cone.true_weights.floats, exact=exact)
         for number, witness in list(left.items()):
             if witness is not None and stated.fits(witness):
@@ -315,12 +308,3 @@ def _curve(
         n = len(classes) - len(left)
         low, high = binomial_interval(n, len(classes), LEVEL) if drawn else (None, None)
         yield CurvePoint(size, n, n / len(classes), low, high)
-
-
-def _rows_of_first(bec: EquivalenceClass, n_members: int) -> Rows:
-    """The catalogue of the first members alone."""
-    if n_members == len(bec.members):
-        return bec.rows
-    shown_pairs = bec.optimal.copy()
-    shown_pairs[bec.members[n_members].first :] = False
-    return bec.rows.shown_part(shown_pairs)

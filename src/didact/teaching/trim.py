@@ -301,7 +301,7 @@ def close(
     """
     missing = set(missing_pairs(mdp, plan, demonstrations).tolist())
     added: list[Demonstration] = []
-    aimed, _ = aimed_demonstrations(mdp, plan, sorted(missing), starts=starts, horizon=horizon)
+    aimed = aimed_demonstrations(mdp, plan, sorted(missing), starts=starts, horizon=horizon)
     for i in np.argsort(-aimed.lengths(), kind="stable").tolist():
         path = aimed.pairs[i][aimed.pairs[i] >= 0].tolist()
         if path[-1] in missing:

@@ -205,7 +205,7 @@ def test_the_step_size_is_adapted_when_asked_and_only_then():
 def test_acceptance_is_the_share_of_moves():
     evidence = as_evidence(WORLDS["deterministic"].mdp, shown_by(WORLDS["deterministic"], 12))
     chain = chain_for(evidence, n_draws=500)
-    first = chain.weights.copy()
+    first = chain.particles.places[0].copy()
     chain.advance(500, adapting=False)
     path = np.vstack((first, chain.samples))
     assert chain.acceptance == (path[1:] != path[:-1]).any(axis=1).mean()

@@ -14,14 +14,6 @@ from tests.decisions import decisions, unit
 from tests.laws.test_family_classes import small_family
 
 
-def test_rows_are_kept_once_in_the_order_of_their_first_appearance():
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        pairs = rng.integers(-1, 3, size=(rng.integers(1, 40), rng.integers(1, 5)))
-        expected = list(dict.fromkeys(map(tuple, pairs.tolist())))
-        assert list(map(tuple, candidates._distinct(pairs).tolist())) == expected
-
-
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937])
 @pytest.mark.parametrize("seed", range(4))
 def test_sure_steps_take_the_draws_that_uncertain_ones_would(seed, bits):

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from didact.bec.classes import equivalence_class
 from didact.teaching.covers.candidates import Starts, as_starts
-from didact.teaching.covers.problem import cover_elements, coverage_from, stated_by_lines
+from didact.teaching.covers.problem import cover_elements, coverage_from
 from didact.worlds import make
 from tests.models import tasks
-
-
-@pytest.mark.parametrize("n_elements", [1, 3, 63, 64, 65, 200])
-def test_masks_are_the_elements_that_shown_pairs_state(n_elements):
-    rng = np.random.default_rng(n_elements)
-    for _ in range(50):
-        pairs = rng.integers(-1, 40, size=(rng.integers(0, 12), 5))
-        stating = rng.integers(0, 45, size=rng.integers(0, 60))
-        elements = rng.integers(0, n_elements, size=stating.size)
-        expected, says = {}, {}
-        for pair, element in zip(stating.tolist(), elements.tolist(), strict=True):
-            says[pair] = says.get(pair, 0) | 1 << element
-        for number, line in enumerate(pairs.tolist()):
-            stated = {
-                e for p, e in zip(stating.tolist(), elements.tolist(), strict=True) if p in line
-            }
-            if stated:
-                expected[number] = sum(1 << e for e in stated)
-        found = stated_by_lines(pairs, says, 45)
-        assert found == expected
-        assert list(found) == list(expected)
 
 
 def test_what_lines_state_is_what_each_of_their_pairs_states():

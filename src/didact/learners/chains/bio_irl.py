@@ -59,16 +59,9 @@ def bio_irl(
         if found is not None:
             settings["trust_interval"] = list(found.trust)
             settings["log_bayes_factor"] = found.log_bayes_factor
-    if found is None or trust > 0:
-        extra = tempered_by(gap, trust=trust)
+    weight = finite_number(trust, "trust", 0)
+    if found is None or weight > 0:
+        extra: Extra | None = None if weight == 0 else lambda w, values: -weight * gap(w, values)
         belief = sample_posterior(evidence, rng, chains, extra=extra, learner="bio-irl")
-    settings["trust"] = float(trust)
+    settings["trust"] = weight
     return replace(belief, settings={**belief.settings, **settings})
-
-
-def tempered_by(gap: InformationGap, *, trust: float) -> Extra | None:
-    """What BIO-IRL adds to BIRL's log likelihood: -trust * infoGap; nothing when trust is 0."""
-    finite_number(trust, "trust", 0)
-    if trust == 0:
-        return None
-    return lambda weights, action_values: -float(trust) * gap(weights, action_values)

@@ -27,6 +27,7 @@ from didact.errors import InvalidParameter
 from didact.inputs import shown, whole_number
 from didact.learners.belief import Belief, Mode
 from didact.learners.chains.chain import Chain, Extra, Target
+from didact.learners.chains.kernels import STEP
 from didact.learners.chains.lies import Lies
 from didact.learners.chains.modes import Modes, StartSearch, missed_notes
 from didact.learners.chains.options import ChainOptions, Sampling
@@ -89,7 +90,11 @@ def sample_posterior(
 
     It is added to the log likelihood of each proposal; without it nothing changes.
     """
-    _require_spawning(rng)
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter(
+            "rng must be a numpy Generator that can spawn others, such as default_rng(0); "
+            f"it is {shown(rng)}"
+        )
     sampling = Sampling.of(options, evidence.mdp.n_features)
     proposal = sampling.prior.kind(sampling.proposal, evidence.mdp.n_features)
     target = Target(
@@ -140,13 +145,23 @@ def _walked(
         found = [m for each in searches.values() for m in each.maxima if m.density > -math.inf]
         return Modes.among(found, prior, scout.densities_of)
 
+    def looked(chain: Chain, search: StartSearch) -> Run:
+        for steps in search.run(n_search):  # plans count as steps of the chain's burn-in
+            chain.particles.points.counters[STEP] += steps
+            yield steps
+
     def phases() -> Iterator[list[Run]]:
         if starts is not None:
-            _place(chains, starts)
+            for chain, start in zip(chains, starts, strict=True):
+                if chain.place(start) == -math.inf:
+                    at = f"{start.tolist()!r:.80}"
+                    raise InvalidParameter(
+                        f"start must have a density above 0; log_prior is -inf at {at}"
+                    )
             begun.extend(starts)
             yield [*walks, *(search.run(n_search) for search in searches.values() if n_search)]
             return
-        yield [_counted(search.run(n_search), chain) for chain, search in searches.items()]
+        yield [looked(chain, search) for chain, search in searches.items()]
         seen = modes()
         for chain, search in searches.items():
             start = seen.start_of(search.number)
@@ -161,21 +176,6 @@ def _walked(
     drawn = [chain.samples[:: 1 + len(chain.samples) // LOOKED_AT] for chain in chains]
     notes += missed_notes(modes().n_missed(np.concatenate([begun, *drawn])))
     return _Found(chains, {"step_sizes": [chain.step_size for chain in chains]}, notes)
-
-
-def _counted(run: Run, chain: Chain) -> Run:
-    """A search whose plans the chain counts as steps of its burn-in."""
-    for steps in run:
-        chain.count_steps(steps)
-        yield steps
-
-
-def _place(chains: Sequence[Chain], starts: Floats) -> None:
-    """Put chains on given starts, which must have a density."""
-    for chain, start in zip(chains, starts, strict=True):
-        if chain.place(start) == -math.inf:
-            at = f"{start.tolist()!r:.80}"
-            raise InvalidParameter(f"start must have a density above 0; log_prior is -inf at {at}")
 
 
 def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
@@ -233,14 +233,6 @@ def stuck_notes(best: list[float], rival: float) -> tuple[str, ...]:
                 f"{top - density:.0f} below {other}; its draws are not the posterior"
             )
     return tuple(notes)
-
-
-def _require_spawning(rng: Any) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter(
-            "rng must be a numpy Generator that can spawn others, such as default_rng(0); "
-            f"it is {shown(rng)}"
-        )
 
 
 def run_all(

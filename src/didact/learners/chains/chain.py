@@ -99,15 +99,12 @@ class Target:
         if self.log_prior is not None:
             tilt = _answer(self.log_prior, "log_prior", weights)
         if self.extra is not None and tilt > -math.inf:
-            extra = _answer(self.extra, "extra", weights, self._action_values(problem))
+            # Q (S, A), from the values that scoring the weights left.
+            mdp, work = self.evidence.mdp, problem.work
+            values = work.rewards + mdp.discount * expected_next(mdp, work.plan.values)
+            values = values.reshape(mdp.n_states, mdp.n_actions)
+            extra = _answer(self.extra, "extra", weights, values)
         return tilt + extra
-
-    def _action_values(self, problem: ScoreInputs) -> Floats:
-        """Q of the weights just scored, shape (S, A), from the values that scoring them left."""
-        mdp, work = self.evidence.mdp, problem.work
-        rewards: Floats = work.rewards
-        found = rewards + mdp.discount * expected_next(mdp, work.plan.values)
-        return found.reshape(mdp.n_states, mdp.n_actions)
 
 
 class Particles:
@@ -149,11 +146,6 @@ class Particles:
     def places(self) -> Floats:
         """Where the points are, (n, k)."""
         return np.asarray(self.points.places.reshape(-1, self.target.k))
-
-    @property
-    def scores(self) -> Floats:
-        """Of each point, log likelihood and what else is tempered, (n,)."""
-        return np.asarray(self.points.scores)
 
     @property
     def log_densities(self) -> Floats:
@@ -286,14 +278,13 @@ class Chain:
         self.particles = Particles(target, np.zeros((1, target.k)), n_kept=n_draws, walking=True)
         counters = self.particles.points.counters
         counters[kernels.BURN_IN], counters[kernels.EVERY] = burn_in, thin
-        self.proposal = _proposal(target)
+        pairs, n_noise = (NOTHING, NOTHING, NOTHING), target.k
+        if target.proposal in (PAIRS, LATTICE):
+            first, second = (side.astype(np.int64) for side in np.triu_indices(target.k, 1))
+            pairs, n_noise = (np.arange(first.size), first, second), first.size
+        self.proposal = Proposal(target.proposal, n_noise, *pairs, NO_MIXTURE)
         self._noise, self._shuffles, self._levels = generator.spawn(3)
         self._n_accepted_in_warmup = 0
-
-    @property
-    def weights(self) -> Floats:
-        """Where the chain is, (k,)."""
-        return np.asarray(self.particles.points.places)
 
     @property
     def best_weights(self) -> Floats:
@@ -352,10 +343,6 @@ class Chain:
         """Log densities (n,) of weights (n, k), -inf where they are outside."""
         return self.particles.densities_of(weights)
 
-    def count_steps(self, n_steps: int) -> None:
-        """Count so many steps as taken, without taking them."""
-        self.particles.points.counters[kernels.STEP] += n_steps
-
     def advance(self, n_steps: int, *, adapting: bool) -> None:
         """Take so many steps.
 
@@ -374,15 +361,6 @@ class Chain:
         self.particles.advance(self.proposal, randomness)
         if in_warmup:
             self._n_accepted_in_warmup += self.particles.n_accepted - before
-
-
-def _proposal(target: Target) -> Proposal:
-    """The target's walk, with all pairs of weights where it turns them."""
-    if target.proposal not in (PAIRS, LATTICE):
-        return Proposal(target.proposal, target.k, NOTHING, NOTHING, NOTHING, NO_MIXTURE)
-    first, second = (side.astype(np.int64) for side in np.triu_indices(target.k, 1))
-    pairs = (np.arange(first.size), first, second)
-    return Proposal(target.proposal, first.size, *pairs, NO_MIXTURE)
 
 
 def standing(kind: int, places: Floats) -> tuple[Floats, Floats]:

@@ -66,27 +66,17 @@ class InformationGap:
         object.__setattr__(self, "horizon", as_horizon(self.evidence.mdp, given))
         scope_states(self.evidence.mdp, self.scope)
 
-    @property
-    def n_policies(self) -> int:
-        """For how many sets of optimal actions the gap has been computed."""
-        return len(self._known)
-
     def __call__(self, weights: Floats, action_values: Floats) -> float:
         """The gap under weights (k,) whose action values are (S, A)."""
         best = action_values.max(axis=1, keepdims=True)
         slack = TIE * max(1e-300, float(np.abs(best).max()))
         key = np.packbits(action_values >= best - slack).tobytes()
-        if key not in self._known:
-            self._known[key] = self._compute(weights)
-        return self._known[key]
+        return self._kept(key, weights)
 
     def of(self, weights: Any) -> float:
         """The gap under weights, ties between actions decided by the planner."""
         plan = solve(self.evidence.mdp, weights)
-        key = np.packbits(plan.optimal).tobytes()
-        if key not in self._known:
-            self._known[key] = self._compute(weights, plan)
-        return self._known[key]
+        return self._kept(np.packbits(plan.optimal).tobytes(), weights, plan)
 
     def of_reward(self, weights: Any, plan: Plan | None = None) -> RewardGap:
         """The gap under one reward as a function of other demonstrations, as many as these.
@@ -102,8 +92,11 @@ class InformationGap:
         reference, lesson = bec.rows.normals[sorted(whole)], self._lesson_pairs(bec)
         return RewardGap(counts, reference, task.weights, self.matching, lesson)
 
-    def _compute(self, weights: Any, plan: Plan | None = None) -> float:
-        return float(self.of_reward(weights, plan).of_sets(self.shown_pairs[None])[0])
+    def _kept(self, key: bytes, weights: Any, plan: Plan | None = None) -> float:
+        if key not in self._known:
+            found = self.of_reward(weights, plan).of_sets(self.shown_pairs[None])
+            self._known[key] = float(found[0])
+        return self._known[key]
 
     @cached_property
     def shown_pairs(self) -> Indices:
@@ -186,11 +179,7 @@ class RewardGap:
 
     def of_sets(self, sets: Indices) -> Floats:
         """infoGap of each set of pairs."""
-        return np.abs(self.similarities(sets) - self._could)
-
-    @cached_property
-    def _could(self) -> float:
-        return float(self.similarities(self.lesson[None])[0])
+        return np.abs(self.similarities(sets) - self.similarities(self.lesson[None]))
 
     def _stated(self, pairs: Indices) -> Indices:
         """The distinct labels that a set of pairs states, in the order of states and actions."""

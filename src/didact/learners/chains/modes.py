@@ -200,21 +200,15 @@ class Modes:
         """The modes of the maxima that are at most `near` nats below the highest."""
         found = cls(prior, densities_of, ())
         ordered = sorted(maxima, key=lambda maximum: -maximum.density)[:MAX_MAXIMA]
+        members: list[list[LocalMaximum]] = []
         for maximum in ordered:
             if maximum.density >= ordered[0].density - near:
-                found = found.joined_by(maximum)
-        return found
-
-    def joined_by(self, maximum: LocalMaximum) -> Modes:
-        """The modes with a maximum more: in one of them, or in one of its own."""
-        for number, mode in enumerate(self.members):
-            if not self.is_parted(mode[0], maximum):
-                grown = [*mode, maximum]
-                members = (*self.members[:number], grown, *self.members[number + 1 :])
-                return Modes(self.prior, self.densities_of, members)
-        if len(self.members) == MAX_MODES:
-            return self
-        return Modes(self.prior, self.densities_of, (*self.members, [maximum]))
+                own = next((m for m in members if not found.is_parted(m[0], maximum)), None)
+                if own is not None:
+                    own.append(maximum)
+                elif len(members) < MAX_MODES:
+                    members.append([maximum])
+        return cls(prior, densities_of, tuple(members))
 
     def is_parted(self, one: LocalMaximum, other: LocalMaximum) -> bool:
         """Whether two maxima are two modes: the density between them is low."""
@@ -313,7 +307,8 @@ def modes_of_draws(
     likelihoods are concave, so valleys, however narrow, lie where a way crosses into another cell:
     that place is found by bisection.
     """
-    points = _spread_over(len(draws))
+    n_points = min(len(draws), MAX_POINTS)
+    points = np.unique(np.linspace(0, len(draws) - 1, n_points).astype(np.int64))
     places, heights = draws[points], densities[points]
     lengths = np.linalg.norm(places, axis=1, keepdims=True)
     units = places / np.where(lengths > 0.0, lengths, 1.0)
@@ -336,11 +331,6 @@ def modes_of_draws(
     for first in range(0, len(draws), 1000):  # few at a time, for the memory
         found[first : first + 1000] = _cosines(draws[first : first + 1000], places).argmax(axis=1)
     return np.asarray(numbers[found])
-
-
-def _spread_over(n: int) -> NDArray[np.int64]:
-    """At most MAX_POINTS numbers of n draws, evenly."""
-    return np.unique(np.linspace(0, n - 1, min(n, MAX_POINTS)).astype(np.int64))
 
 
 class _Basins:

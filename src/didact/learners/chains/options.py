@@ -57,7 +57,15 @@ class Prior:
     name: str
     where: str
     proposals: dict[str, int]
-    draw: Callable[[np.random.Generator, int, int], Floats]
+
+    def draw(self, rng: np.random.Generator, n: int, k: int) -> Floats:
+        """n weights (n, k) drawn from the prior."""
+        if self.name == "box":
+            return 2.0 * rng.random((n, k)) - 1.0
+        if self.name == "l1-sphere":
+            sizes = rng.standard_exponential((n, k))
+            return self.nearest(np.where(rng.random((n, k)) < 0.5, -sizes, sizes))
+        return self.nearest(rng.standard_normal((n, k)))
 
     def kind(self, proposal: str, k: int) -> int:
         """The kernel's number of a proposal. On a sphere of two points every move is a flip."""
@@ -98,48 +106,18 @@ class Prior:
         return weights
 
 
-def _on_l2_sphere(rng: np.random.Generator, n: int, k: int) -> Floats:
-    normal = rng.standard_normal((n, k))
-    return np.asarray(normal / np.sqrt((normal**2).sum(axis=1, keepdims=True)))
-
-
-def _on_l1_sphere(rng: np.random.Generator, n: int, k: int) -> Floats:
-    sizes = rng.standard_exponential((n, k))
-    signs = np.where(rng.random((n, k)) < 0.5, -1.0, 1.0)
-    return np.asarray(signs * sizes / sizes.sum(axis=1, keepdims=True))
-
-
-def _in_box(rng: np.random.Generator, n: int, k: int) -> Floats:
-    return 2.0 * rng.random((n, k)) - 1.0
-
-
-def _normal(rng: np.random.Generator, n: int, k: int) -> Floats:
-    return rng.standard_normal((n, k))
-
-
 PRIORS = {
     prior.name: prior
     for prior in (
-        Prior(
-            "l2-sphere",
-            "the unit sphere, sum of w^2 = 1",
-            {"gaussian": kernels.GAUSSIAN},
-            _on_l2_sphere,
-        ),
-        Prior(
-            "box",
-            "the box [-1, 1]^k",
-            {"reject": kernels.WALK},
-            _in_box,
-        ),
+        Prior("l2-sphere", "the unit sphere, sum of w^2 = 1", {"gaussian": kernels.GAUSSIAN}),
+        Prior("box", "the box [-1, 1]^k", {"reject": kernels.WALK}),
         Prior(
             "l1-sphere",
             "the surface sum of |w| = 1",
             {"pairs": kernels.PAIRS, "lattice": kernels.LATTICE},
-            _on_l1_sphere,
         ),
-        Prior("gaussian", "R^k", {"walk": kernels.WALK}, _normal),
-        Prior("flat", "R^k", {"walk": kernels.WALK}, _normal),
+        Prior("gaussian", "R^k", {"walk": kernels.WALK}),
+        Prior("flat", "R^k", {"walk": kernels.WALK}),
     )
 }
 """By name. 'gaussian' is the standard normal; 'flat' is no distribution until log_prior tilts it,

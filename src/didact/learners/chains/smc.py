@@ -90,7 +90,7 @@ class Population:
         self.particles = self._drawn(n)
         temperature, scale, reported = 0.0, first_scale(self.target.k), 0
         while temperature < 1.0:
-            scores = self.particles.scores
+            scores = self.particles.points.scores
             rise = next_rise(scores, 1.0 - temperature)
             temperature = min(1.0, temperature + rise)
             self.particles.take(systematic(relative_weights(scores, rise), self.rng))
@@ -115,7 +115,7 @@ class Population:
 
     def move_by(self, fit: MixtureFit, n_steps: int) -> Iterator[int]:
         """Let every particle take so many steps by a mixture; yields likelihood evaluations."""
-        n = len(self.particles.scores) * n_steps
+        n = len(self.particles.points.scores) * n_steps
         self.particles.advance(fit.proposal, moves_by(fit, self.kind, n, self.rng))
         yield n
 
@@ -125,14 +125,14 @@ class Population:
         for _ in range(-(-MAX_DRAWS // n)):
             places = spread_out(self.kind, prior.draw(self.rng, n, k), self.rng)
             particles = Particles(self.target, places, rough=True)
-            if particles.scores.max() > -math.inf:
+            if particles.points.scores.max() > -math.inf:
                 return particles
         raise without_density(prior)
 
     def _mutate(self, temperature: float, scale: float) -> float:
         """Steps shaped by the particles' covariance until most have moved; the adapted scale."""
         factor = factor_of(covariance(self.particles.places))
-        moved = np.zeros(len(self.particles.scores), dtype=bool)
+        moved = np.zeros(len(self.particles.points.scores), dtype=bool)
         for _ in range(MAX_REPEATS):
             scale = adapted(scale, self._walk(temperature, factor, scale, STEPS))
             moved |= self.particles.points.moved != 0

@@ -24,7 +24,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.bec.linear import Row, point_on, primitive
+from didact.bec.linear import point_on, primitive
 from didact.bec.nnls import max_margin_point
 from didact.learners.evidence import Evidence, ShownFeatures
 from didact.numerics.exact import Floats
@@ -61,7 +61,8 @@ def margin_weights(
         if policy.tobytes() in known:
             break
         known.add(policy.tobytes())
-        found = _widest_margin(evidence, _continued(evidence, policy), planner)
+        following = float_successor_features(evidence.mdp, policy).pairs[evidence.states]
+        found = _widest_margin(evidence, following, planner)
         if found is None:
             break
         weights = first = found
@@ -96,17 +97,17 @@ def continued_policy(evidence: Evidence, weights: Floats) -> Floats:
     return policy
 
 
-def _continued(evidence: Evidence, policy: Floats) -> Floats:
-    """Successor features (m, A, k) of the shown states' pairs when the policy follows."""
-    return float_successor_features(evidence.mdp, policy).pairs[evidence.states]
-
-
 def _widest_margin(evidence: Evidence, shown: Floats, planner: ShownFeatures) -> Floats | None:
-    """The widest margin for one way to go on: rows are added until the plan agrees with them."""
+    """The widest margin for one way to go on: rows are added until the plan agrees with them.
+
+    shown: successor features (m, A, k) of the shown states' pairs when one goes on so.
+    """
     given = evidence.counts > 0
     nil = NO_ROW * float(np.abs(shown).max(initial=1.0))
-    ties = _tied_directions(shown, given, nil)
     own = shown[np.arange(len(shown)), given.argmax(axis=1)]
+    gaps = (shown - own[:, None, :])[given]
+    # Directions (t, k) that weights must avoid to keep shown ties.
+    ties = row_space(gaps[np.abs(gaps).max(axis=1, initial=0.0) > nil], nil)
     rows = _rows(own, shown, given, ties, nil)
     places = np.searchsorted(planner.states, evidence.states)
     for _ in range(MAX_ROUNDS):
@@ -131,14 +132,6 @@ def _rows(
     return np.asarray(rows[np.abs(rows).max(axis=1, initial=0.0) > nil])
 
 
-def _tied_directions(shown: Floats, given: NDArray[np.bool_], nil: float) -> Floats:
-    """An orthonormal basis (t, k) of the directions that weights must avoid to keep shown ties."""
-    first = shown[np.arange(len(shown)), given.argmax(axis=1)]
-    gaps = (shown - first[:, None, :])[given]
-    gaps = gaps[np.abs(gaps).max(axis=1, initial=0.0) > nil]
-    return row_space(gaps, nil)
-
-
 def exactly_tied(evidence: Evidence, weights: Floats) -> Iterator[Floats]:
     """Weights (k,) near the given ones that keep every shown tie exactly, read as decimals.
 
@@ -150,20 +143,15 @@ def exactly_tied(evidence: Evidence, weights: Floats) -> Iterator[Floats]:
     policy = continued_policy(evidence, weights)
     if not is_exact_affordable(evidence.mdp, policy > 0):
         return
-    rows = _tied_rows(evidence, policy)
+    # The equations of the shown ties when the policy follows: rows that are to be 0.
+    pairs = exact_successor_features(evidence.mdp, policy).pairs
+    rows = []
+    for state, counts in zip(evidence.states.tolist(), evidence.counts, strict=True):
+        first, *others = np.flatnonzero(counts).tolist()
+        rows += [primitive(list(pairs[state, first] - pairs[state, other])) for other in others]
     for digits in DIGITS:
         exact = point_on(rows, [Fraction(repr(w)) for w in np.round(weights, digits).tolist()])
         found = np.array([float(x) for x in exact])
         # A decimal that no float can mean is read as another number, and the tie is lost.
         if found.any() and exact == [Fraction(repr(x)) for x in found.tolist()]:
             yield found
-
-
-def _tied_rows(evidence: Evidence, policy: Floats) -> list[Row]:
-    """The equations of the shown ties when the policy follows: rows that are to be 0."""
-    pairs = exact_successor_features(evidence.mdp, policy).pairs
-    rows = []
-    for state, counts in zip(evidence.states.tolist(), evidence.counts, strict=True):
-        first, *others = np.flatnonzero(counts).tolist()
-        rows += [primitive(list(pairs[state, first] - pairs[state, other])) for other in others]
-    return rows

@@ -44,11 +44,12 @@ from didact.learners.ascent import NO_SLOPE, Ascent, Function, Sphere, ascend
 from didact.learners.belief import Belief, point_belief
 from didact.learners.evidence import Evidence, softmax
 from didact.learners.points.margin import margin_weights
-from didact.learners.points.search import AS_HIGH, spread_directions
+from didact.learners.points.unit_weights import AS_HIGH, spread_directions
 from didact.mdp import MDP
 from didact.numerics.exact import Floats
 from didact.planning.kernels import UNIT, reward_table
 from didact.planning.solve import discounted_sums
+from didact.planning.successor import policy_payments
 
 MAX_ROUNDS = 1_000
 """Rounds of soft policy iteration, which converges quadratically."""
@@ -77,7 +78,11 @@ class SoftPlan:
         moves = mdp.transitions.matrix()
         for _ in range(MAX_ROUNDS):
             self._take_softmax(mdp, moves, pays)
-            before, self.values = self.values, self._valued(mdp, pays)
+            # What the policy is worth: reward and entropy, discounted.
+            income = (self.policy * (pays - self.logs)).sum(axis=1)
+            income[mdp.terminal] = pays[mdp.terminal, 0]
+            before = self.values
+            self.values = discounted_sums(mdp, self.policy, income[:, None])[:, 0]
             change = float(np.abs(self.values - before).max())
             if change <= 64.0 * UNIT * most:
                 self._take_softmax(mdp, moves, pays)
@@ -91,21 +96,9 @@ class SoftPlan:
         shares, self.logs = softmax(self.action_values, 1.0)
         self.policy = np.where(mdp.terminal[:, None], 0.0, shares)
 
-    def _valued(self, mdp: MDP, pays: Floats) -> Floats:
-        """What the policy is worth: reward and entropy, discounted."""
-        income = (self.policy * (pays - self.logs)).sum(axis=1)
-        income[mdp.terminal] = pays[mdp.terminal, 0]
-        return discounted_sums(mdp, self.policy, income[:, None])[:, 0]
-
     def counts(self, mdp: MDP) -> Floats:
         """Successor features (S, k) from each state on."""
-        features = mdp.features.floats
-        if features.ndim == 3:
-            payments = np.einsum("sa,sak->sk", self.policy, features)
-            payments[mdp.terminal] = features[mdp.terminal, 0]
-        else:
-            payments = np.ascontiguousarray(features)
-        return discounted_sums(mdp, self.policy, payments)
+        return discounted_sums(mdp, self.policy, policy_payments(mdp, self.policy))
 
 
 class Dual:
@@ -241,7 +234,23 @@ def max_entropy(
     most_norm = finite_number(most_norm, "most_norm", 1e-6)
     dual = Dual(evidence, penalty)
     highest = _highest(dual, evidence, most_norm, rng)
-    found = highest.ascent
+    found, notes = highest.ascent, []
+    if evidence.is_empty:
+        notes.append("nothing was shown: all weights match it, and 0 (the uniform policy) is kept")
+    if highest.on_border:
+        remedy = "a larger penalty" if penalty else "a penalty to choose their size"
+        notes.append(
+            f"the weights grew to the largest norm allowed, {most_norm:g}, and longer ones fit no "
+            f"worse; give {remedy}, or a larger most_norm"
+        )
+    left = f"the slope left is {found.slope:.1e}"
+    convergence = f"a local maximum; {left}; better ones elsewhere are not ruled out"
+    if not found.is_maximum:
+        convergence = f"no maximum; {left}"
+        notes.append(f"the climb did not converge: a slope of {found.slope:.1e} is left")
+    elif dual.is_concave:
+        within = f" of norm {most_norm:g} or less" if highest.on_border else ""
+        convergence = f"the maximum of a concave function, so the best weights{within}; {left}"
     return point_belief(
         evidence.mdp,
         "max-entropy",
@@ -256,10 +265,10 @@ def max_entropy(
             "norm": float(np.linalg.norm(found.point)),
             "concave": dual.is_concave,
             "converged": found.is_maximum,
-            "convergence": _in_words(highest, dual.is_concave, most_norm),
+            "convergence": convergence,
             "n_solves": dual.n_solves,
         },
-        notes=_notes(evidence, highest, penalty, most_norm),
+        notes=tuple(notes),
     )
 
 
@@ -281,31 +290,3 @@ def _highest(dual: Dual, evidence: Evidence, most_norm: float, rng: np.random.Ge
             if found.ascent.value > best.ascent.value + AS_HIGH * (1.0 + abs(best.ascent.value)):
                 best = found
     return best
-
-
-def _in_words(found: Highest, is_concave: bool, most_norm: float) -> str:
-    """How far the weights can be trusted: what was checked, and what follows from it."""
-    left = f"the slope left is {found.ascent.slope:.1e}"
-    if not found.ascent.is_maximum:
-        return f"no maximum; {left}"
-    if not is_concave:
-        return f"a local maximum; {left}; better ones elsewhere are not ruled out"
-    best = (
-        f"the best weights of norm {most_norm:g} or less" if found.on_border else "the best weights"
-    )
-    return f"the maximum of a concave function, so {best}; {left}"
-
-
-def _notes(evidence: Evidence, found: Highest, penalty: float, most_norm: float) -> tuple[str, ...]:
-    notes = []
-    if evidence.is_empty:
-        notes.append("nothing was shown: all weights match it, and 0 (the uniform policy) is kept")
-    if found.on_border:
-        remedy = "a larger penalty" if penalty else "a penalty to choose their size"
-        notes.append(
-            f"the weights grew to the largest norm allowed, {most_norm:g}, and longer ones fit no "
-            f"worse; give {remedy}, or a larger most_norm"
-        )
-    if not found.ascent.is_maximum:
-        notes.append(f"the climb did not converge: a slope of {found.ascent.slope:.1e} is left")
-    return tuple(notes)

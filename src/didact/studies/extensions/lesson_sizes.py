@@ -42,7 +42,7 @@ from didact.teaching import Lesson, teach
 from didact.teaching.covers.candidates import offers_of, starts_of
 from didact.teaching.covers.problem import Problem, cover_elements, offered_candidates
 from didact.teaching.lesson import ENUMERATED
-from didact.teaching.loss.good_enough import Goal, SharedFindings, good_enough
+from didact.teaching.loss.good_enough import Goal, SharedFindings, cheapest_within
 from didact.teaching.loss.region import region_of, worst_cell
 from didact.teaching.loss.search import Cuts, boundary_rounds
 from didact.teaching.loss.space import WeightSpace, weight_space
@@ -228,7 +228,7 @@ def _sizes(
     for loss in sorted(settings.losses, reverse=True):
         shared = SharedFindings(witnesses, most_cells=settings.cells)
         goal = Goal(loss, loss, True, ("half-spaces",), False, shared)
-        numbers, found = good_enough(problem, space, goal, time_limit=math.inf, rng=rng)
+        numbers, found = cheapest_within(problem, goal, time_limit=math.inf, rng=rng)
         witnesses = found.witnesses
         cuts = Cuts(problem, space, loss * space.spread)
         sizes[str(loss)] = {

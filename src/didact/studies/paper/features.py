@@ -36,8 +36,7 @@ from didact.studies.summary import (
 from didact.teaching import check
 from didact.teaching.covers.candidates import as_starts, candidate_demonstrations, first_action
 from didact.teaching.covers.problem import Picks, Problem, cover_elements
-from didact.teaching.teachers import scot
-from didact.teaching.uvm import minimise_uncertainty
+from didact.teaching.teachers import minimise_uncertainty, scot
 from didact.worlds import make
 
 NAME = "features"

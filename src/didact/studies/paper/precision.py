@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from didact.mdp import Task
 from didact.numerics.exact import Floats
 from didact.studies.study import setting
-from didact.teaching.uvm import minimise_volume
+from didact.teaching.teachers import minimise_volume
 
 SLACK = 1e-6
 """A linear program may find a row violated by so much, and call it implied."""

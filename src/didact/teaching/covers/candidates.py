@@ -182,18 +182,14 @@ def _walk(mdp: MDP, plan: Plan, starts: Indices, horizon: int) -> tuple[Indices,
     following = single_successors(mdp)[shown]
     limits = np.full(starts.size, horizon)
     if mdp.terminal.any() and horizon >= mdp.n_states:
-        endless = ~_comes_to_an_end(mdp, following)[starts]
+        # Where the path from each state ends: following, squared repeatedly.
+        after = np.where(mdp.terminal, np.arange(mdp.n_states), following)
+        for _ in range(mdp.n_states.bit_length()):
+            after = after[after]
+        endless = ~mdp.terminal[after][starts]
         limits[endless] = np.minimum(limits[endless], effective_horizon(mdp))
     pairs = _unroll(mdp, starts, limits, lambda s: (shown[s], following[s].astype(np.int64)))
     return pairs, bool((limits < horizon).any())
-
-
-def _comes_to_an_end(mdp: MDP, following: NDArray[np.uint32]) -> Mask:
-    """Whether the path from each state reaches a terminal one: following, squared repeatedly."""
-    after = np.where(mdp.terminal, np.arange(mdp.n_states), following)
-    for _ in range(mdp.n_states.bit_length()):
-        after = after[after]
-    return np.asarray(mdp.terminal[after])
 
 
 def _sample(
@@ -221,7 +217,8 @@ def _sample(
         return rows, moves.successors[entries].astype(np.int64)
 
     sampled = _unroll(mdp, starts, np.full(starts.size, horizon), step)
-    return _distinct(sampled)
+    first = {row.tobytes(): i for i, row in reversed(list(enumerate(sampled)))}
+    return sampled[sorted(first.values())]
 
 
 def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
@@ -250,28 +247,17 @@ def _unroll(mdp: MDP, starts: Indices, limits: Indices, step: Any) -> Indices:
     return np.stack(columns, axis=1)
 
 
-def _distinct(rows: Indices) -> Indices:
-    """The rows without repetition, in order of first appearance."""
-    first = {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}
-    return rows[sorted(first.values())]
-
-
 def aimed_demonstrations(
     mdp: MDP, plan: Plan, targets: Iterable[int], *, starts: Indices, horizon: int
-) -> tuple[Candidates, list[int]]:
-    """For each target pair a shortest trajectory that shows it last, and the targets without one.
+) -> Candidates:
+    """For each target pair that can be shown a shortest trajectory that shows it last.
 
     Paths take optimal actions and possible successors only, and at most `horizon` steps.
     """
-    before = _shortest_paths(mdp, plan, starts)
-    paths, missing = [], []
-    for target in targets:
-        path = _path_to(before, target, mdp.n_actions)
-        if path is None or len(path) > horizon or not plan.optimal.ravel()[target]:
-            missing.append(int(target))
-        else:
-            paths.append(path)
-    return Candidates.of(paths, mdp.n_actions, horizon), missing
+    before, optimal = _shortest_paths(mdp, plan, starts), plan.optimal.ravel()
+    found = (_path_to(before, pair, mdp.n_actions) for pair in targets if optimal[pair])
+    paths = [path for path in found if path is not None and len(path) <= horizon]
+    return Candidates.of(paths, mdp.n_actions, horizon)
 
 
 def _shortest_paths(mdp: MDP, plan: Plan, starts: Indices) -> dict[int, int]:
@@ -329,9 +315,7 @@ class Starts:
         first, mdp = self.member.first, self.member.task.mdp
         found = [divmod(pair - first * width, width) for pair in pairs]
         own = [s * mdp.n_actions + a for s, a in found if 0 <= s < mdp.n_states]
-        return aimed_demonstrations(mdp, self.plan, own, starts=self.starts, horizon=self.horizon)[
-            0
-        ]
+        return aimed_demonstrations(mdp, self.plan, own, starts=self.starts, horizon=self.horizon)
 
 
 def starts_of(what: Task | Family, starts: GivenStarts) -> dict[int, Indices] | None:
@@ -426,8 +410,12 @@ def stack_lines(blocks: Sequence[Indices]) -> Indices:
 def as_candidates(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> Candidates:
     """Demonstrations as candidates, one line each."""
     lines = lines_of(bec, demonstrations)
-    longest = max(map(len, lines), default=1)
-    return Candidates.of(lines, most_actions(bec.members), longest, _firsts(bec))
+    return listed(bec, lines, max(map(len, lines), default=1))
+
+
+def listed(bec: EquivalenceClass, lines: Sequence[Sequence[int]], horizon: int) -> Candidates:
+    """The candidates of a class that show these pairs, one line each, and no others."""
+    return Candidates.of(lines, most_actions(bec.members), horizon, _firsts(bec))
 
 
 def lines_of(bec: EquivalenceClass, demonstrations: Sequence[Demonstration]) -> list[list[int]]:

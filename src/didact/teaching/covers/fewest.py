@@ -32,7 +32,7 @@ from didact.bec.classes import EquivalenceClass, member_with, most_actions
 from didact.bec.linear import Inside, Row, decide, dot, primitive
 from didact.numerics.exact import whole_if_whole, write_number
 from didact.numerics.texts import number_text
-from didact.teaching.covers.candidates import Candidates
+from didact.teaching.covers.candidates import Candidates, listed
 from didact.teaching.covers.set_cover import (
     DENOMINATORS,
     FixedCosts,
@@ -40,6 +40,7 @@ from didact.teaching.covers.set_cover import (
     Uncoverable,
     bits_of,
     cheapest_cover,
+    dual_ascent,
     exact_duals,
 )
 from didact.teaching.covers.walks import (
@@ -92,21 +93,17 @@ class Witnesses:
         self._true = primitive(bec.cone.true_weights.fractions())
         self._slack = [dot(row, self._true) for row in self._rows]
         self._others = [row for row in dict.fromkeys(others) if dot(row, self._true) > 0]
-        self._pairs_of_row = self._who_states()
+        width, rows = most_actions(bec.members), bec.rows
+        self._pairs_of_row: list[list[int]] = [[] for _ in self._rows]
+        pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
+        for pair, row in zip(pairs, rows.number.tolist(), strict=True):
+            if row >= 0:
+                self._pairs_of_row[row].append(pair)
         self.rewards: list[Row] = []
         self.excludes: dict[int, int] = {}
         facets = zip(bec.cone.facets, bec.cone.witnesses, strict=True)
         for members, direction in facets:
             self.add(direction, self._slack[members[0]], -dot(self._rows[members[0]], direction))
-
-    def _who_states(self) -> list[list[int]]:
-        width, rows = most_actions(self.bec.members), self.bec.rows
-        found: list[list[int]] = [[] for _ in self._rows]
-        pairs = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
-        for pair, row in zip(pairs, rows.number.tolist(), strict=True):
-            if row >= 0:
-                found[row].append(pair)
-        return found
 
     def add(self, direction: Row, slack: int = 0, slope: int = 1) -> None:
         """The reward w* + step * direction, step just above slack / slope.
@@ -146,10 +143,7 @@ class Witnesses:
 
     def excluded_by(self, line: Iterable[int]) -> int:
         """The witnesses that a demonstration excludes, as bits."""
-        found = 0
-        for pair in line:
-            found |= self.excludes.get(pair, 0)
-        return found
+        return reduce(or_, (self.excludes.get(pair, 0) for pair in line), 0)
 
     def add_open_equality(
         self, lines: Iterable[Iterable[int]], items: Iterable[OfferedItem] = ()
@@ -221,22 +215,13 @@ class Columns:
             *map(self.witnesses.excluded_by, walks),
         ]
 
-    def add_open_equality(self, chosen: Iterable[int]) -> bool:
-        """Add a witness that breaks an equality which the chosen columns leave open; else False."""
-        numbers = [*chosen]
-        items = [self.items[number] for number in numbers if number < len(self.items)]
-        return self.witnesses.add_open_equality((self.lines[n] for n in numbers), items)
-
     def complete(self) -> bool:
         """Whether every witness is excluded by a walk; adds shortest walks until that is so."""
         everything = (1 << len(self.witnesses.rewards)) - 1
         for walks in self._walks:
             for line in walks.shortest(self.witnesses.useful_pairs()):
                 self._add(line)
-        found = 0
-        for bits in self.excluded():
-            found |= bits
-        return found == everything
+        return reduce(or_, self.excluded(), 0) == everything
 
     def generate(self) -> None:
         """Add walks that exclude more weight than they cost until no allowed walk does."""
@@ -290,43 +275,26 @@ class Columns:
             return [Fraction(0)] * n
         return [y * scale for y in exact_duals(answer, denominator)[:n]]
 
-    def ascent(self) -> list[Fraction]:
-        """Weights by dual ascent: each witness in turn, rare ones first, pays what it still can."""
-        excluded, left = self.excluded(), list(self.costs)
-        n = len(self.witnesses.rewards)
-        who = [[j for j, bits in enumerate(excluded) if bits >> i & 1] for i in range(n)]
-        weights = [Fraction(0)] * n
-        for i in sorted(range(n), key=lambda i: len(who[i])):
-            weights[i] = min((left[j] for j in who[i]), default=Fraction(0))
-            for j in who[i]:
-                left[j] -= weights[i]
-        return weights
-
     def certificate(self, cost: Fraction | int | None) -> CoverCertificate:
         """The best bound that exact weights prove; it stops early where it meets the cost."""
         best = CoverCertificate(self.allowed, (), (), 0)
         if self.lines:
+            excluded, n = self.excluded(), len(self.witnesses.rewards)
+            who = [[j for j, bits in enumerate(excluded) if bits >> i & 1] for i in range(n)]
             # Ascent needs no solver and mostly meets the cost; else duals, rounded ever finer.
-            for denominator in (None, *DENOMINATORS):
-                weights = self.ascent() if denominator is None else self.duals(denominator)
+            for denominator in (0, *DENOMINATORS):
+                weights = self.duals(denominator) if denominator else dual_ascent(who, self.costs)
                 share = self._feasible_share(weights)
                 weights = [y * share for y in weights]
                 total = self.allowed.demand * sum(weights, Fraction(0))
-                bound = _rounded_up(total, self.allowed.unit)
+                unit = self.allowed.unit
+                bound = whole_if_whole(total if unit is None else math.ceil(total / unit) * unit)
                 if bound > best.bound:
                     rewards = tuple(self.witnesses.rewards)
                     best = CoverCertificate(self.allowed, rewards, tuple(weights), bound)
                 if cost is not None and best.bound >= cost:
                     break
         return best
-
-    def _items_above(self, member: int, weights: Sequence[Fraction]) -> Iterable[PricedWalk]:
-        """The items of a member that exclude more weight than they cost."""
-        for item in self.items:
-            if item.member == member:
-                bits = self.witnesses.excluded_by_item(item)
-                if total_weight(bits, weights) > item.cost:
-                    yield PricedWalk((), bits, item.cost)
 
     def _feasible_share(self, weights: Sequence[Fraction]) -> Fraction:
         """By what the weights are to be multiplied so that no allowed walk outweighs its cost."""
@@ -337,8 +305,11 @@ class Columns:
             while True:
                 scaled = [y * share for y in weights]
                 above = walks.search(self.witnesses.excludes, scaled) if walks else []
-                found = _undominated([*above, *self._items_above(member, scaled)])
-                worths = [(total_weight(f.excluded, scaled), f.cost) for f in found]
+                for item in self.items:
+                    bits = self.witnesses.excluded_by_item(item)
+                    if item.member == member and total_weight(bits, scaled) > item.cost:
+                        above.append(PricedWalk((), bits, item.cost))
+                worths = [(total_weight(f.excluded, scaled), f.cost) for f in _undominated(above)]
                 excess = sum((worth - cost for worth, cost in worths), Fraction(0))
                 if excess <= fixed:
                     break
@@ -373,12 +344,6 @@ def _undominated(found: Sequence[PricedWalk]) -> list[PricedWalk]:
         if all(one.excluded & ~other.excluded for other in kept):
             kept.append(one)
     return kept
-
-
-def _rounded_up(bound: Fraction, unit: Fraction | None) -> int | Fraction:
-    if unit is None:
-        return whole_if_whole(bound)
-    return whole_if_whole(math.ceil(bound / unit) * unit)
 
 
 class Cheapest(NamedTuple):
@@ -422,21 +387,10 @@ def cheapest_lesson(
     except TooLarge:
         return None
     if candidates is None:
-        firsts = tuple(p.first for p in bec.members) if bec.is_family else None
-        horizon = max(offer.horizon for offer in allowed.offers)
-        candidates = Candidates.of(columns.lines, most_actions(bec.members), horizon, firsts)
+        horizon = max((offer.horizon for offer in allowed.offers), default=1)
+        candidates = listed(bec, columns.lines, horizon)
     costs = [whole_if_whole(cost) for cost in columns.costs]
     return Cheapest(candidates, costs, None if found is None else found.chosen, certificate)
-
-
-def mix_certificate(allowed: Allowed, candidates: Candidates | None) -> CoverCertificate | None:
-    """The bound on the cost of every mix of what is allowed; None where nothing allowed teaches."""
-    columns = columns_of(allowed, candidates if allowed.offers else None)
-    try:
-        found = _minimum(columns, generate=candidates is None, time_limit=None)
-        return None if found is None else columns.certificate(found.cost)
-    except TooLarge:
-        return None
 
 
 def columns_of(allowed: Allowed, candidates: Candidates | None) -> Columns:
@@ -459,7 +413,8 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
         excluded = reduce(or_, (bits[number] for number in chosen), 0)
         left = ((1 << len(witnesses.rewards)) - 1) & ~excluded
         if not left:
-            if not columns.add_open_equality(chosen):
+            items = [columns.items[n] for n in chosen if n < len(columns.items)]
+            if not witnesses.add_open_equality((columns.lines[n] for n in chosen), items):
                 return None
             left, bits = 1 << (len(witnesses.rewards) - 1), columns.excluded()
         bit = left & -left

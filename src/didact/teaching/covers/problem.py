@@ -29,7 +29,7 @@ from didact.bec.linear import Inside, decide
 from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.inputs import own_code, shown
-from didact.mdp import Demonstration, Family
+from didact.mdp import Demonstration, Family, Task
 from didact.numerics.exact import read_number, whole_if_whole
 from didact.planning import reachable_pairs
 from didact.random import Seed
@@ -37,7 +37,6 @@ from didact.teaching.covers.candidates import Candidates, Starts, candidate_demo
 from didact.teaching.covers.set_cover import FixedCosts
 
 Indices = NDArray[np.int64]
-_WORD = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +77,15 @@ class Elements:
 
         Lines that state nothing are left out.
         """
-        members = self.bec.members
-        n_states = members[-1].first + members[-1].task.mdp.n_states
-        return stated_by_lines(pairs, self.coverage_of_pair, n_states * most_actions(members))
+        coverage, masks = self.coverage_of_pair, {}
+        for number, line in enumerate(pairs.tolist()):
+            stated = 0
+            for pair in line:
+                if pair in coverage:
+                    stated |= coverage[pair]
+            if stated:
+                masks[number] = stated
+        return masks
 
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
@@ -106,11 +111,8 @@ class Elements:
     def stated_elements(self, demonstrations: Sequence[Demonstration]) -> int:
         """The elements that demonstrations state, without what follows from them."""
         pairs = shown_pairs(self.bec.members, demonstrations)
-        covered = 0
-        for element in self.element_of_row[self.bec.rows.stated_by(pairs)].tolist():
-            if element >= 0:
-                covered |= 1 << element
-        return covered
+        stated = self.element_of_row[self.bec.rows.stated_by(pairs)].tolist()
+        return reduce(or_, (1 << element for element in stated if element >= 0), 0)
 
     def closure(self, covered: int) -> int:
         """Covered elements, and the equality rows that follow from covered ones."""
@@ -177,22 +179,6 @@ def cover_elements(bec: EquivalenceClass, *, redundant: bool = False) -> Element
     return Elements(bec, element, cone.n_facets + len(cone.equalities))
 
 
-def stated_by_lines(pairs: Indices, coverage: Mapping[int, int], n_pairs: int) -> dict[int, int]:
-    """What each line states, by its number: 64 elements at a time, one word for each pair."""
-    if not (coverage and pairs.size):
-        return {}
-    stating = np.fromiter(coverage, np.int64, len(coverage))
-    masks: dict[int, int] = {}
-    for first in range(0, max(coverage.values()).bit_length(), 64):
-        words = np.zeros(n_pairs + 1, dtype=np.uint64)  # the last is of -1, where nothing is shown
-        words[stating] = [stated >> first & _WORD for stated in coverage.values()]
-        shown = np.bitwise_or.reduce(words[pairs.T])
-        numbers = shown.nonzero()[0]
-        for number, word in zip(numbers.tolist(), shown[numbers].tolist(), strict=True):
-            masks[number] = masks.get(number, 0) | word << first
-    return dict(sorted(masks.items()))
-
-
 @dataclass(frozen=True, eq=False)
 class Coverage:
     """Elements, and those that the first 0, 1, 2, ... demonstrations cover, as bits."""
@@ -251,22 +237,18 @@ class Problem:
         return self.elements.masks_of(self.candidates.pairs)
 
     @cached_property
-    def stated(self) -> tuple[Indices, Indices]:
-        """All rows that each candidate states: offsets (n + 1,) and row numbers."""
-        rows = self.bec.rows
-        n_actions = self.candidates.n_actions
+    def stated(self) -> list[list[int]]:
+        """The numbers of all rows that each candidate states, ascending."""
+        rows, n_actions = self.bec.rows, self.candidates.n_actions
         of_pair: dict[int, list[int]] = {}
         numbers = (rows.statements[:, 0] * n_actions + rows.statements[:, 1]).tolist()
         for pair, row in zip(numbers, rows.number.tolist(), strict=True):
             if row >= 0:
                 of_pair.setdefault(pair, []).append(row)
-        lists = [
-            sorted({r for pair in line.tolist() if pair >= 0 for r in of_pair.get(pair, ())})
-            for line in self.candidates.pairs
+        return [
+            sorted({row for pair in line for row in of_pair.get(pair, ())})
+            for line in self.candidates.pairs.tolist()
         ]
-        offsets = np.concatenate(([0], np.cumsum([len(found) for found in lists])))
-        members = np.array([r for found in lists for r in found], dtype=np.int64)
-        return offsets.astype(np.int64), members
 
     def covered_by(self, chosen: Iterable[int]) -> int:
         """What candidates cover together, as the bits of an integer."""
@@ -274,10 +256,7 @@ class Problem:
 
     def stated_by(self, chosen: Iterable[int]) -> int:
         """What candidates state themselves, without what follows from it."""
-        stated = 0
-        for number in chosen:
-            stated |= self.masks.get(number, 0)
-        return stated
+        return reduce(or_, (self.masks.get(number, 0) for number in chosen), 0)
 
     def cost_of(self, chosen: Iterable[int]) -> int | Fraction:
         """What candidates cost together, each member that they are of once."""
@@ -364,11 +343,15 @@ def members_of(candidates: Candidates) -> list[int]:
     return found
 
 
-def member_costs(family: Family, given: Any) -> dict[int, Fraction]:
+def member_costs(family: Task | Family, given: Any) -> dict[int, Fraction]:
     """What it costs to show anything of a member, once, where that is not nothing.
 
-    given: a table {member: cost}, or one cost for every member.
+    given: a table {member: cost}, or one cost for every member; None for no cost.
     """
+    if given is None:
+        return {}
+    if not isinstance(family, Family):
+        raise InvalidParameter("member_cost is for families; leave it out for a task")
     if isinstance(given, Mapping):
         listed = {family.number(m, "member_cost: member"): cost for m, cost in given.items()}
     elif isinstance(given, int | float | str | Fraction) and not isinstance(given, bool):
@@ -409,19 +392,12 @@ def offered_candidates(
     sampled = [o for o, own in zip(offers, found, strict=True) if own.sampled]
     if rollouts or not sampled:
         return candidates, None
-    return _with_aimed(elements, candidates, sampled)
-
-
-def _with_aimed(
-    elements: Elements, candidates: Candidates, offers: list[Starts]
-) -> tuple[Candidates, Mapping[int, int] | None]:
-    """The candidates and trajectories aimed at what could be shown and no sample shows."""
     masks = elements.masks_of(candidates.pairs)
     missing = elements.everything & ~reduce(or_, set(masks.values()), 0)
     if not missing:
         return candidates, masks
     targets = elements.pairs_for(missing)
-    aimed = [(offer, offer.aimed_at(targets, candidates.n_actions)) for offer in offers]
+    aimed = [(offer, offer.aimed_at(targets, candidates.n_actions)) for offer in sampled]
     more = [(offer, own) for offer, own in aimed if len(own)]
     if not more:
         return candidates, masks

@@ -46,9 +46,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from didact.errors import InvalidParameter, Unsupported
-from didact.inputs import shown
-from didact.numerics.exact import read_number
+from didact.errors import Unsupported
+from didact.numerics.exact import read_number, whole_if_whole
 
 Cut = Collection[int]
 Price = int | float | Fraction
@@ -105,8 +104,6 @@ def greedy_cover(
     that are covered beforehand.
     """
     everything = (1 << n_elements) - 1
-    if max(masks.values(), default=0) > everything:
-        raise InvalidParameter(f"elements must be numbers below {n_elements}")
     opened: set[int] = set()
     picks: list[int] = []
     gains: list[int] = []
@@ -166,8 +163,6 @@ def harmonic(d: int) -> Fraction:
 
     d: the most elements that one candidate covers.
     """
-    if d < 0:
-        raise InvalidParameter(f"d must be at least 0; it is {shown(d)}")
     common = math.lcm(*range(1, d + 1))
     return Fraction(sum(common // i for i in range(1, d + 1)), common)
 
@@ -176,8 +171,7 @@ def harmonic(d: int) -> Fraction:
 class Minimum:
     """A cover, what it costs, and a bound below which no cover costs.
 
-    chosen: ascending. cost, lower_bound: int when all costs are, else Fraction. proved: whether the
-    bound meets the cost. n_cuts: gaps that the oracle found. n_solves: MILPs solved; 0 when the
+    chosen: ascending. proved: whether the bound meets the cost. n_solves: MILPs solved; 0 when the
     reductions sufficed.
     """
 
@@ -185,7 +179,6 @@ class Minimum:
     cost: int | Fraction
     lower_bound: int | Fraction
     proved: bool
-    n_cuts: int
     n_solves: int
 
 
@@ -209,17 +202,9 @@ def cheapest_cover(
     time limit, in seconds, after which the best one so far is returned. lower: a bound known
     beforehand. fixed_costs: what groups of candidates cost besides, once each.
     """
-    if len(stated) != len(costs):
-        raise InvalidParameter(
-            "stated and costs must have one entry for each candidate; "
-            f"they have {len(stated)} and {len(costs)}"
-        )
-    if time_limit is not None and not time_limit >= 0:
-        raise InvalidParameter(f"time_limit must be None or seconds; it is {shown(time_limit)}")
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     search = _Search(stated, costs, find_gap, elements, lower, fixed_costs=fixed_costs)
-    first = _in_range(start, len(costs), "start")
-    search.complete(first or search.greedy())
+    search.complete(frozenset(start) or search.greedy())
     while not search.is_proved():
         chosen = search.relax(deadline)
         if chosen is None or search.is_proved():
@@ -251,13 +236,11 @@ class _Search:
             self._fixed_costs = FixedCosts(
                 fixed_costs.group_of, dict(zip(groups, prices, strict=True))
             )
-        self._is_whole = all(isinstance(cost, int | np.integer) for cost in given)
         self._sizes = [len(rows) for rows in stated]
         self._find_gap = find_gap
-        self._cuts = [_in_range(cut, len(costs), "elements") for cut in elements]
+        self._cuts = [frozenset(cut) for cut in elements]
         if frozenset() in self._cuts:
             raise Uncoverable(self._cuts.index(frozenset()))
-        self._n_elements = len(self._cuts)
         self._n_solves = 0
         self._lower = math.ceil(Fraction(lower) / self._unit)
         self._best: tuple[int, ...] = ()
@@ -289,16 +272,10 @@ class _Search:
         picked = set(chosen)
         before = len(self._cuts)
         while (gap := self._find_gap(tuple(sorted(picked)))) is not None:
-            cut = _in_range(gap, len(self._costs), "a gap")
-            if not cut:
+            if not gap:
                 raise Uncoverable(len(self._cuts))
-            if cut & picked:
-                raise InvalidParameter(
-                    "find_gap must name candidates that are not chosen; "
-                    f"it named {min(cut & picked)}, which is"
-                )
-            self._cuts.append(cut)
-            picked.add(min(cut, key=self._rank))
+            self._cuts.append(frozenset(gap))
+            picked.add(min(gap, key=self._rank))
         if self._upper is None or self._total(picked) < self._upper:
             self._best, self._upper = tuple(sorted(picked)), self._total(picked)
         return len(self._cuts) - before
@@ -320,11 +297,10 @@ class _Search:
             return chosen
         core = reduced(self._cuts, self._rank)
         chosen = None if core.cuts else ()
-        bound = packing_bound(core.cuts, core.costs)
+        bound = int(sum(dual_ascent(core.cuts, core.costs)))
         if core.cuts and seconds > 0:
             self._n_solves += 1
-            cuts, costs = [[*bits_of(cut)] for cut in core.cuts], dict(enumerate(core.costs))
-            chosen, proved = solve_cover(cuts, costs, None, seconds)
+            chosen, proved = solve_cover(core.cuts, dict(enumerate(core.costs)), None, seconds)
             bound = max(bound, proved)
         self._lower = max(self._lower, self._total(core.forced) + bound)
         return None if chosen is None else (*core.forced, *(core.names[c] for c in chosen))
@@ -332,25 +308,11 @@ class _Search:
     def result(self) -> Minimum:
         """The best cover in the caller's costs."""
         assert self._upper is not None
-        cost, bound = (self._unit * units for units in (self._upper, min(self._lower, self._upper)))
-        return Minimum(
-            self._best,
-            int(cost) if self._is_whole else cost,
-            int(bound) if self._is_whole else bound,
-            self.is_proved(),
-            len(self._cuts) - self._n_elements,
-            self._n_solves,
+        cost, bound = (
+            whole_if_whole(self._unit * units)
+            for units in (self._upper, min(self._lower, self._upper))
         )
-
-
-def _in_range(candidates: Iterable[int], n_candidates: int, place: str) -> frozenset[int]:
-    found = frozenset(int(candidate) for candidate in candidates)
-    if found and not 0 <= min(found) <= max(found) < n_candidates:
-        raise InvalidParameter(
-            f"{place} must name candidates from 0 to {n_candidates - 1}; "
-            f"it names {min(found) if min(found) < 0 else max(found)}"
-        )
-    return found
+        return Minimum(self._best, cost, bound, self.is_proved(), self._n_solves)
 
 
 def solve_with_fixed_costs(
@@ -388,14 +350,14 @@ class Uncoverable(Unsupported):
 class Core:
     """What reductions leave: candidates to take, and cuts over renamed candidates.
 
-    names: the candidate at each place, cheap ones first. costs: of the places. cuts: sets of places
-    as the bits of integers.
+    names: the candidate at each place, cheap ones first. costs: of the places. cuts: the places
+    that each needs one of, ascending.
     """
 
     forced: tuple[int, ...]
     names: tuple[int, ...]
     costs: tuple[int, ...]
-    cuts: tuple[int, ...]
+    cuts: tuple[list[int], ...]
 
 
 def reduced(cuts: Sequence[Cut], rank: Rank) -> Core:
@@ -417,7 +379,8 @@ def reduced(cuts: Sequence[Cut], rank: Rank) -> Core:
     costs = tuple(ranked[0] for ranked, _ in places)
     names = tuple(ranked[2] for ranked, _ in places)
     forced, left = _shrink(masks, costs)
-    return Core(tuple(names[place] for place in bits_of(forced)), names, costs, tuple(left))
+    taken = tuple(names[place] for place in bits_of(forced))
+    return Core(taken, names, costs, tuple([*bits_of(cut)] for cut in left))
 
 
 def _shrink(cuts: list[int], costs: Sequence[int]) -> tuple[int, list[int]]:
@@ -533,17 +496,17 @@ def incidence(cuts: Sequence[Sequence[int]], n_places: int) -> Any:
     return csr_array((np.ones(len(indices)), indices, offsets), shape=(len(cuts), n_places))
 
 
-def packing_bound(cuts: Sequence[int], costs: Sequence[int]) -> int:
-    """A lower bound by dual ascent: each cut in turn, small ones first, pays what it still can."""
-    left = list(costs)
-    paid = 0
-    for cut in sorted(cuts, key=int.bit_count):
-        members = list(bits_of(cut))
-        price = min(left[place] for place in members)
-        paid += price
-        for place in members:
-            left[place] -= price
-    return paid
+def dual_ascent(cuts: Sequence[Sequence[int]], costs: Sequence[Any]) -> list[Any]:
+    """Prices of cuts that overpay no candidate: each in turn, small ones first, what it still can.
+
+    By weak duality their sum is a lower bound on the cost.
+    """
+    left, prices = list(costs), [Fraction(0)] * len(cuts)
+    for number in sorted(range(len(cuts)), key=lambda number: len(cuts[number])):
+        prices[number] = min((left[place] for place in cuts[number]), default=Fraction(0))
+        for place in cuts[number]:
+            left[place] -= prices[number]
+    return prices
 
 
 def lp_bound(elements: Sequence[Cut], costs: Sequence[Price]) -> Fraction:
@@ -568,23 +531,23 @@ def exact_duals(answer: Any, denominator: int) -> list[Fraction]:
     return [Fraction(max(0.0, -price)).limit_denominator(denominator) for price in marginals]
 
 
-def _dual_value(cuts: Sequence[int], costs: Sequence[int]) -> Fraction:
+def _dual_value(cuts: Sequence[Sequence[int]], costs: Sequence[int]) -> Fraction:
     """The best exact dual value that the float prices of HiGHS lead to."""
     from scipy.optimize import linprog
 
     objective, scale = scaled_objective(costs)
     answer = linprog(
         objective,
-        A_ub=-incidence([[*bits_of(cut)] for cut in cuts], len(costs)),
+        A_ub=-incidence(cuts, len(costs)),
         b_ub=[-1.0] * len(cuts),
     )
-    values = [Fraction(packing_bound(cuts, costs))]
+    values = [sum(dual_ascent(cuts, costs), Fraction(0))]
     if answer.status == 0:
         for denominator in DENOMINATORS:
             prices = [price * scale for price in exact_duals(answer, denominator)]
             loads = [Fraction(0)] * len(costs)
             for cut, price in zip(cuts, prices, strict=True):
-                for place in bits_of(cut):
+                for place in cut:
                     loads[place] += price
             # Rounded prices may pay for a place above its cost: all of them are scaled down.
             paid = zip(costs, loads, strict=True)
@@ -600,9 +563,6 @@ def whole_costs(costs: Sequence[Price]) -> tuple[list[int], Fraction]:
         exact = [int(cost) for cost in costs]
     else:
         exact = [read_number(cost, f"costs[{i}]") for i, cost in enumerate(costs)]
-    for i, cost in enumerate(exact):
-        if cost <= 0:
-            raise InvalidParameter(f"costs[{i}] must be positive; it is {shown(costs[i])}")
     common = math.lcm(*(cost.denominator for cost in exact))
     scaled = [cost.numerator * (common // cost.denominator) for cost in exact]
     divisor = max(1, math.gcd(*scaled))

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from didact.bec.classes import EquivalenceClass, Member, member_with
-from didact.bec.linear import Row
+from didact.bec.linear import Row, primitive
 from didact.mdp import Comparison, Demonstration, Preference, RankedTrajectories
 from didact.mdp.items import Item
 from didact.planning.paths import only_successor
 from didact.teaching.covers.problem import Elements, Problem
-from didact.teaching.feedback.halfspaces import direction, trajectory_counts
+from didact.teaching.feedback.halfspaces import trajectory_counts
 
 KINDS = ("demonstrations", "comparisons", "preferences", "corrections", "rankings")
 MAX_STATES = 20
@@ -67,7 +67,8 @@ def offered_items(
             yield Offered(item, mask, costs["comparisons"])
     if not {"preferences", "corrections", "rankings"} & {*kinds}:
         return
-    ties = _bits_of_ties(bec, problem.elements)
+    rows, element = bec.rows.exact or (), problem.elements.element_of_row
+    ties = {rows[row]: 1 << int(element[row]) for row in bec.cone.equalities}
     for ways, mask in _two_ways(bec, ties, by_member=by_member):
         member = ways.member.number
         for kind in ("preferences", "corrections"):
@@ -149,15 +150,9 @@ def _ranked(bec: EquivalenceClass, state: int, last: list[int]) -> Iterator[Ways
                 yield ways
 
 
-def _bits_of_ties(bec: EquivalenceClass, elements: Elements) -> Ties:
-    """The bit of each equality row's element."""
-    rows = bec.rows.exact or ()
-    return {rows[row]: 1 << int(elements.element_of_row[row]) for row in bec.cone.equalities}
-
-
 def _stated(ties: Ties, ways: Ways) -> int:
     """The equality rows that neighbours among trajectories state, as bits of their elements."""
-    bits = {ties.get(direction(list(difference)), 0) for difference in ways.differences}
+    bits = {ties.get(primitive(list(difference)), 0) for difference in ways.differences}
     return sum(bits)
 
 

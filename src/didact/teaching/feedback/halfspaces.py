@@ -124,7 +124,9 @@ def wrong_steps(
 
     numbers: of the demonstrations, 0, 1, 2, ... by default.
     """
-    judged = cache(partial(_judged_pair, bec, cache(partial(_shown_rightly, bec, tuple(shown)))))
+    # Most recordings have no wrong step, and then nobody asks what was shown rightly.
+    rightly = cache(lambda: bec.rows.shown_part(shown_pairs(bec.members, shown) & bec.optimal))
+    judged = cache(partial(_judged_pair, bec, rightly))
     return tuple(
         WrongPair(number, step, *pair, *judged(demonstration.member, *pair))
         for number, demonstration in zip(numbers or range(len(shown)), shown, strict=True)
@@ -132,11 +134,6 @@ def wrong_steps(
         for step, pair in enumerate(demonstration)
         if not optimal[pair]
     )
-
-
-def _shown_rightly(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> Rows:
-    """The rows that the shown optimal pairs state."""
-    return bec.rows.shown_part(shown_pairs(bec.members, shown) & bec.optimal)
 
 
 def _judged_pair(
@@ -208,11 +205,6 @@ def margin(bec: EquivalenceClass, difference: Difference) -> Fraction:
     """What the better side is worth more under the true weights; negative where it is not."""
     found = dot(difference, as_rationals(bec.members[0].task.true_weights))
     return Fraction(int(found.p), int(found.q))
-
-
-def direction(difference: Difference) -> Row:
-    """The same half-space as a primitive row of integers; zeros where it says nothing."""
-    return primitive(difference)
 
 
 def item_words(task: MDP | Task | Family, item: Item) -> str:
@@ -308,7 +300,7 @@ def true_halfspaces(
             words = item_words(bec.source, item)
             wrong.append(WrongItem(number, words, float(gap), gap))
             continue
-        rows += [direction(difference) for difference in differences]
+        rows += [primitive(difference) for difference in differences]
         margins += worths
     return rows, tuple(wrong), margins
 
@@ -340,16 +332,25 @@ def mixed_proof(
 
 def _followed(bec: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
     """Every row of the class as a sum of nonnegative multiples of rows that items state."""
-    exact = bec.rows.exact or ()
+    # Each row with its item, its place there as the checker numbers them, and how long it is in
+    # primitive vectors of its direction.
     places: dict[Row, tuple[int, int, Fraction]] = {}
     for number, item in enumerate(items):
-        for place, difference in enumerate(_all_rows(bec, item)):
+        if isinstance(item, Demonstration):
+            counts = bec.members[item.member or 0].counts
+            assert counts is not None
+            differences = [counts.pairs[s, a] - other for s, a in item for other in counts.pairs[s]]
+        else:
+            differences = item_differences(bec, item)
+        for place, difference in enumerate(differences):
             if any(difference):
-                row = direction(difference)
-                places.setdefault(row, (number, place, _scale(difference, row)))
+                row = primitive(list(difference))
+                at = next(i for i, entry in enumerate(row) if entry)
+                scale = Fraction(int(difference[at].p), int(difference[at].q)) / row[at]
+                places.setdefault(row, (number, place, scale))
     rows = tuple(places)
-    found = list(implied(rows, exact, bec.cone.multipliers))
-    used = sorted({i for proof in found for i in _multipliers(proof).indices})
+    found = [_multipliers(p) for p in implied(rows, bec.rows.exact or (), bec.cone.multipliers)]
+    used = sorted({i for proof in found for i in proof.indices})
     number_of = {row: i for i, row in enumerate(used)}
     return {
         "generators": [list(places[rows[i]][:2]) for i in used],
@@ -358,7 +359,7 @@ def _followed(bec: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
                 [number_of[i], number_text(share / places[rows[i]][2])]
                 for i, share in zip(proof.indices, proof.fractions, strict=True)
             ]
-            for proof in map(_multipliers, found)
+            for proof in found
         ],
     }
 
@@ -367,18 +368,3 @@ def _multipliers(found: Multipliers | Row) -> Multipliers:
     if not isinstance(found, Multipliers):
         raise AssertionError("all rows must follow from the items")
     return found
-
-
-def _all_rows(bec: EquivalenceClass, item: Item) -> list[Difference]:
-    """The rows of an item in the order that the checker numbers them, not scaled."""
-    if not isinstance(item, Demonstration):
-        return item_differences(bec, item)
-    counts = bec.members[item.member or 0].counts
-    assert counts is not None
-    return [list(counts.pairs[s, a] - other) for s, a in item for other in counts.pairs[s]]
-
-
-def _scale(difference: Difference, row: Row) -> Fraction:
-    """How long a difference is in primitive vectors of its direction."""
-    at = next(i for i, entry in enumerate(row) if entry)
-    return Fraction(int(difference[at].p), int(difference[at].q)) / row[at]

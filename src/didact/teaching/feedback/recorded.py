@@ -18,7 +18,7 @@ cheapest items that hit all these sets are a lower bound, and the answer once no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,10 +26,9 @@ from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.bec.linear import Row
 from didact.mdp import Demonstration
 from didact.mdp.items import Item
-from didact.numerics.exact import whole_if_whole
 from didact.teaching.covers.problem import Elements
 from didact.teaching.covers.set_cover import Minimum, cheapest_cover
-from didact.teaching.feedback.halfspaces import direction, item_differences, margin, right_segments
+from didact.teaching.feedback.halfspaces import right_segments, true_halfspaces
 from didact.teaching.witness import ExactHalfspaces
 
 ALMOST = Fraction(999, 1000)
@@ -82,7 +81,7 @@ def chosen_items(
         gains=tuple(search.gains),
         covered=search.covered,
         recorded=search.recorded,
-        lower_bound=None if found is None else whole_if_whole(Fraction(found.lower_bound)),
+        lower_bound=None if found is None else found.lower_bound,
         left_out=tuple(left_out),
         redundant=tuple(n for n, rows in enumerate(search.rows) if rows and n not in used),
     )
@@ -103,7 +102,10 @@ class _ItemSearch:
         self.class_rows = [exact[elements.row_of(e)] for e in range(elements.n_elements)]
         self.rows = [_rows_of(elements.bec, item) for item in items]
         number_of = {row: number for number, row in enumerate(exact)}
-        self.coverage = [_coverage(elements, number_of, rows) for rows in self.rows]
+        # The elements that the rows of each item state, as bits; rows outside of the class none.
+        numbers = ([number_of[row] for row in rows if row in number_of] for rows in self.rows)
+        stated = (elements.element_of_row[own].tolist() for own in numbers)
+        self.coverage = [sum(1 << e for e in {*own} if e >= 0) for own in stated]
         self.chosen: list[int] = []
         self.gains: list[int] = []
         self.covered = 0
@@ -231,13 +233,4 @@ def _rows_of(bec: EquivalenceClass, item: Item) -> list[Row]:
         right = [segment.shown for segment in right_segments(bec, [item])]
         stated = bec.rows.stated_by(shown_pairs(bec.members, right)).tolist()
         return [exact[row] for row in stated]
-    differences = item_differences(bec, item)
-    if min(margin(bec, difference) for difference in differences) < 0:
-        return []
-    return [row for row in map(direction, differences) if any(row)]
-
-
-def _coverage(elements: Elements, number_of: Mapping[Row, int], rows: Sequence[Row]) -> int:
-    """The elements that rows state, as bits; rows outside of the class state none."""
-    stated = {int(elements.element_of_row[number_of[row]]) for row in rows if row in number_of}
-    return sum(1 << element for element in stated if element >= 0)
+    return [row for row in true_halfspaces(bec, [item])[0] if any(row)]

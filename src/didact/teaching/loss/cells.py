@@ -81,7 +81,11 @@ class CellSearch:
         """Start at points (n, m) inside the facet; nowhere, where there are none."""
         if not len(points):
             return
-        self._visit(points / np.linalg.norm(points, axis=1)[:, None])
+        weights = points / np.linalg.norm(points, axis=1)[:, None] @ self.basis
+        lost = self.space.losses.of(weights)
+        for i in range(len(points)):
+            self.n_close += int(lost.close[i])
+            self._add(float(lost.losses[i]), lost.policies[i], weights[i])
 
     @property
     def is_finished(self) -> bool:
@@ -168,13 +172,6 @@ class CellSearch:
         left: Floats = crossings[~fits]
         left[:, 1] = left[:, 0] + SHORTER * (left[:, 1] - left[:, 0])
         return left
-
-    def _visit(self, points: Floats) -> None:
-        weights = points @ self.basis
-        lost = self.space.losses.of(weights)
-        for i in range(len(points)):
-            self.n_close += int(lost.close[i])
-            self._add(float(lost.losses[i]), lost.policies[i], weights[i])
 
     def _add(self, loss: float, policy: Policy, weights: Floats) -> None:
         key = policy[self.space.states].tobytes()

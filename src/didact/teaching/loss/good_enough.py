@@ -45,8 +45,6 @@ from didact.teaching.loss.space import WeightSpace, weight_space
 from didact.teaching.teachers import greedy_picks
 from didact.teaching.trim import all_closed
 
-GUESSES = 200
-"""How often the cheapest candidates are guessed, before they are looked for exactly."""
 LEARNERS = ("half-spaces", "planner")
 Chosen = tuple[tuple[int, ...], Within]
 """Numbers of candidates, and what they promise of losses."""
@@ -127,44 +125,43 @@ def cheapest_within(
     *,
     time_limit: float | None,
     rng: np.random.Generator,
-) -> tuple[tuple[int, ...], Within]:
-    """The candidates of the cheapest lesson that keeps to the goal, and what it promises."""
+) -> Chosen:
+    """The candidates of the cheapest lesson that keeps to the goal, and what it promises.
+
+    Witnesses of other bounds that lose more than this one are cuts from the start.
+    """
     space = weight_space(problem.bec, shares=goal.is_share)
     if "planner" in goal.learners and goal.shared.cells is None:
         goal.shared.cells = affordable_cells(space)
     limit = TIME_LIMIT if time_limit is None else time_limit
-    numbers, within = good_enough(problem, space, goal, time_limit=limit, rng=rng)
-    if problem.budget is None or len(numbers) <= problem.budget:
-        return numbers, within
-    return _within_budget(problem, space, numbers, within, rng)
-
-
-def good_enough(
-    problem: Problem, space: WeightSpace, goal: Goal, *, time_limit: float, rng: np.random.Generator
-) -> tuple[tuple[int, ...], Within]:
-    """The cheapest candidates after which no learner of the goal loses more than its bound.
-
-    Witnesses of other bounds that lose more than this one are cuts from the start.
-    """
-    deadline, learners = time.monotonic() + time_limit, goal.learners
-    half = deadline - 0.5 * time_limit
+    deadline = time.monotonic() + limit
     cuts = Cuts(problem, space, goal.bound(space), plans=goal.shared.plans)
     cuts.witnesses = [
-        w for w in goal.shared.witnesses if w.loss > cuts.limit and w.learner in learners
+        w for w in goal.shared.witnesses if w.loss > cuts.limit and w.learner in goal.learners
     ]
-    is_last = goal.greedy
+    numbers, within = _good_enough(cuts, goal, (deadline - 0.5 * limit, deadline), rng)
+    if problem.budget is None or len(numbers) <= problem.budget:
+        return numbers, within
+    return _within_budget(cuts, numbers, within, rng)
+
+
+def _good_enough(
+    cuts: Cuts, goal: Goal, deadlines: tuple[float, float], rng: np.random.Generator
+) -> Chosen:
+    """Candidates after which no learner loses more than the bound, whatever the budget."""
+    learners, is_last = goal.learners, goal.greedy
     while True:
         chosen = _hitting(cuts, greedy=goal.greedy or not is_last)
-        region = region_of(space, cuts.rows_of(chosen))
+        region = region_of(cuts.space, cuts.rows_of(chosen))
         found = sum(violations(cuts, region, chosen, learner, rng) for learner in learners)
         if not found and not is_last:
             is_last = True
             continue
         statuses, outcome = dict.fromkeys(learners, EXCEEDED if found else TESTED), None
         if not found:
-            found, outcome = _visited(cuts, region, chosen, statuses, goal, (half, deadline))
+            found, outcome = _visited(cuts, region, chosen, statuses, goal, deadlines)
         is_stuck = _is_stuck(cuts, refuses=goal.shared.refuses)
-        if not found or is_stuck or time.monotonic() > deadline:
+        if not found or is_stuck or time.monotonic() > deadlines[1]:
             if EXCEEDED not in statuses.values():
                 return _result(cuts, chosen, statuses, outcome)
             return _most_covering(cuts, learners, rng)
@@ -287,33 +284,8 @@ def _hitting(cuts: Cuts, *, greedy: bool) -> tuple[int, ...]:
     if greedy:
         masks = hits_of([frozenset(cut) for cut in elements])
         return tuple(sorted(greedy_cover(masks, problem.costs, len(elements)).picks))
-    start = _guessed(problem, elements, cuts.lower)
-    chosen, cuts.lower = _cheapest(problem, elements, cuts.lower, start)
+    chosen, cuts.lower = _cheapest(problem, elements, cuts.lower)
     return chosen
-
-
-def _guessed(
-    problem: Problem, elements: Sequence[Sequence[int]], lower: int | Fraction
-) -> tuple[int, ...]:
-    """Candidates that hit all elements and cost no more than is known to be needed, by chance.
-
-    Then nothing has to be proved again. Those that hit elements which few do count more; () where
-    none are found.
-    """
-    hits = np.zeros((len(elements), len(problem.candidates)))
-    for row, cut in zip(hits, elements, strict=True):
-        row[list(cut)] = 1.0 / len(cut)
-    costs = np.maximum([float(cost) for cost in problem.costs], 1e-9)
-    rng = stream(0, "loss", "guess")
-    for _ in range(GUESSES if lower else 0):
-        chosen: list[int] = []
-        left, shares = hits, rng.uniform(0.5, 1.0, len(costs)) / costs
-        while len(left) and problem.cost_of(chosen) < lower:
-            chosen.append(int(np.argmax(left.sum(axis=0) * shares)))
-            left = left[left[:, chosen[-1]] == 0.0]
-        if not len(left) and problem.cost_of(chosen) <= lower:
-            return tuple(sorted(chosen))
-    return ()
 
 
 def _cheapest(
@@ -331,10 +303,8 @@ def _cheapest(
         taken = set(chosen)
         return next((cut for cut in elements if not taken & set(cut)), None)
 
-    offsets = problem.stated[0]
-    stated = [range(size) for size in np.diff(offsets).tolist()]
     known: dict[str, Any] = {"elements": elements, "lower": lower, "start": start}
-    found = cheapest_cover(stated, problem.costs, find_gap, **known)
+    found = cheapest_cover(problem.stated, problem.costs, find_gap, **known)
     return found.chosen, found.lower_bound
 
 
@@ -360,13 +330,10 @@ def _result(
 
 
 def _within_budget(
-    problem: Problem,
-    space: WeightSpace,
-    numbers: Sequence[int],
-    within: Within,
-    rng: np.random.Generator,
-) -> tuple[tuple[int, ...], Within]:
+    cuts: Cuts, numbers: Sequence[int], within: Within, rng: np.random.Generator
+) -> Chosen:
     """As many candidates as may be shown, those that leave least to lose, and what they promise."""
+    problem, space = cuts.problem, cuts.space
     order = order_by_loss(problem.bec, [problem.candidates[number] for number in numbers], rng)
     kept = tuple(numbers[place] for place in order[: problem.budget])
     found = remaining_loss(problem.bec, [problem.candidates[n] for n in kept], space=space)

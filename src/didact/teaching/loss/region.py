@@ -95,19 +95,22 @@ def region_of(space: WeightSpace, rows: Floats) -> Region:
     kernel = null_space(cone.lineality.reshape(-1, d), 0.0)
     facets = inner[cone.facets] @ kernel.T
     facets /= np.linalg.norm(facets, axis=1)[:, None]
-    slopes = facets @ (truth @ kernel.T)
-    lower = tuple(np.flatnonzero(slopes > TIED).tolist())
-    inside = truth @ kernel.T
-    if len(lower) < len(facets):
-        inside = max_margin_point(facets)
-    n_close = space.n_close + n_unseen + cone.n_unknown + nearly_tied(slopes)
-    return Region(space, kernel @ space.basis, facets, inside, lower, n_close)
+    n_close = space.n_close + n_unseen + cone.n_unknown
+    region = _region(space, kernel @ space.basis, facets, truth @ kernel.T, n_close)
+    if len(region.lower) < len(facets):
+        region = replace(region, inside=max_margin_point(facets))
+    return region
 
 
-def nearly_tied(slopes: Floats) -> int:
-    """How many products of unit rows with the true weights may vanish or not."""
+def _region(
+    space: WeightSpace, basis: Floats, facets: Floats, inside: Floats, n_close: int
+) -> Region:
+    """The region of facets, with those that rays along -w* meet; near ties are close calls."""
+    slopes = facets @ (basis @ space.truth)
     sizes = np.abs(slopes)
-    return int(np.count_nonzero((sizes > TIED_SURELY) & (sizes <= TIED)))
+    n_close += int(np.count_nonzero((sizes > TIED_SURELY) & (sizes <= TIED)))
+    lower = tuple(np.flatnonzero(slopes > TIED).tolist())
+    return Region(space, basis, facets, inside, lower, n_close)
 
 
 def searches_of(region: Region) -> list[CellSearch]:
@@ -235,11 +238,8 @@ def region_that_fits(space: WeightSpace, strict: Floats, ties: Floats) -> Region
     if float((rows @ inside).min()) <= SHOWS:
         return None
     cone = find_facets(rows, inside)
-    facets = rows[cone.facets]
-    slopes = facets @ (kernel @ space.basis @ space.truth)
-    lower = tuple(np.flatnonzero(slopes > TIED).tolist())
-    n_close += cone.n_unknown + nearly_tied(slopes)
-    return Region(space, kernel @ space.basis, facets, inside, lower, n_close)
+    basis = kernel @ space.basis
+    return _region(space, basis, rows[cone.facets], inside, n_close + cone.n_unknown)
 
 
 def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.inf) -> VisitedCells:
@@ -252,7 +252,11 @@ def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.i
     if not upper:
         return VisitedCells(None, True, 1, region.n_close)
     if len(region.inside) == 1:
-        return _only_cell(region)
+        # What a half-line leads to.
+        weights = region.inside @ region.basis
+        lost = region.space.losses.of(weights[None])
+        cell = Cell(float(lost.losses[0]), lost.policies[0], weights)
+        return VisitedCells(cell, True, 1, region.n_close + int(lost.close[0]))
     return _visited(
         region,
         searches_of(replace(region, lower=upper)),
@@ -262,14 +266,6 @@ def least_cell(region: Region, enough: float = -1.0, *, deadline: float = math.i
         lambda cell, _: cell.loss <= enough,
         deadline,
     )
-
-
-def _only_cell(region: Region) -> VisitedCells:
-    """What a half-line leads to."""
-    weights = region.inside @ region.basis
-    lost = region.space.losses.of(weights[None])
-    cell = Cell(float(lost.losses[0]), lost.policies[0], weights)
-    return VisitedCells(cell, True, 1, region.n_close + int(lost.close[0]))
 
 
 def _seen(space: WeightSpace, rows: Floats) -> Floats:
@@ -318,7 +314,11 @@ def _stepped(region: Region, points: Floats, rng: np.random.Generator) -> Floats
     """Points (n, m), each moved along a random line to a place that is inside."""
     lines = rng.standard_normal(points.shape)
     lines /= np.linalg.norm(lines, axis=1)[:, None]
-    low, high = _in_ball(points, lines)
+    # From where to where points + t lines are in the unit ball.
+    along = np.einsum("ij,ij->i", points, lines)
+    beyond = np.einsum("ij,ij->i", points, points) - 1.0
+    root = np.sqrt(np.maximum(along * along - beyond, 0.0))
+    low, high = -along - root, -along + root
     rise, slack = lines @ region.facets.T, np.maximum(points @ region.facets.T, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = -slack / rise
@@ -326,11 +326,3 @@ def _stepped(region: Region, points: Floats, rng: np.random.Generator) -> Floats
     high = np.minimum(high, np.where(rise < 0.0, ends, np.inf).min(axis=1, initial=np.inf))
     places = low + rng.random(len(points)) * (high - low)
     return np.asarray(points + places[:, None] * lines)
-
-
-def _in_ball(points: Floats, lines: Floats) -> tuple[Floats, Floats]:
-    """From where to where points + t lines, the lines of length one, are in the unit ball."""
-    along = np.einsum("ij,ij->i", points, lines)
-    beyond = np.einsum("ij,ij->i", points, points) - 1.0
-    root = np.sqrt(np.maximum(along * along - beyond, 0.0))
-    return -along - root, -along + root

@@ -76,9 +76,10 @@ class Cuts:
     @cached_property
     def stated(self) -> Mask:
         """(n, rows): which rows each candidate states."""
-        offsets, members = self.problem.stated
-        found = np.zeros((len(offsets) - 1, self.problem.bec.rows.n_rows), dtype=np.bool_)
-        found[np.repeat(np.arange(len(found)), np.diff(offsets)), members] = True
+        stated = self.problem.stated
+        found = np.zeros((len(stated), self.problem.bec.rows.n_rows), dtype=np.bool_)
+        for own, rows in zip(found, stated, strict=True):
+            own[rows] = True
         return found
 
     @cached_property
@@ -410,14 +411,11 @@ class _DrawnRewards:
         region = region_of(self.space, np.concatenate([self.rows[number] for number in chosen]))
         for weights, lost in boundary_rounds(region, self.rng):
             worst = np.argsort(-lost.losses)[:KEPT]
-            self._add(weights[worst], lost.losses[worst])
+            units = weights[worst] / np.linalg.norm(weights[worst], axis=1)[:, None]
+            outside = [(units @ rows.T < EXCLUDED).any(axis=1) for rows in self.rows]
+            self.excluded = np.concatenate([self.excluded, np.column_stack(outside)])
+            self.losses = np.concatenate([self.losses, lost.losses[worst]])
         return True
-
-    def _add(self, weights: Floats, losses: Floats) -> None:
-        weights = weights / np.linalg.norm(weights, axis=1)[:, None]
-        outside = [(weights @ rows.T < EXCLUDED).any(axis=1) for rows in self.rows]
-        self.excluded = np.concatenate([self.excluded, np.column_stack(outside)])
-        self.losses = np.concatenate([self.losses, losses])
 
 
 def order_by_loss(

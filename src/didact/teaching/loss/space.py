@@ -38,7 +38,7 @@ from didact.planning.kernels import UNIT, feature_sizes
 from didact.planning.loss import action_gaps
 from didact.planning.paths import as_reached, feature_sizes_met, reachable_states
 from didact.planning.solve import discounted_sums, solve
-from didact.planning.successor import float_successor_features, pair_features
+from didact.planning.successor import features_after, float_successor_features
 from didact.random import stream
 
 VANISHES = 1e-11
@@ -120,13 +120,7 @@ class WeightSpace:
         States that count only. Beside them how long the counts are that each is a difference of.
         """
         mdp = self.task.mdp
-        states = np.arange(mdp.n_states)
-        taken = np.zeros((mdp.n_states, mdp.n_actions))
-        taken[states, policy] = 1.0
-        taken[mdp.terminal] = 0.0
-        features = mdp.features.floats
-        paid = features if features.ndim == 2 else features[states, policy]
-        pairs = pair_features(mdp, discounted_sums(mdp, taken, paid))
+        states, pairs = np.arange(mdp.n_states), features_after(mdp, policy)
         rows = (pairs[states, policy][:, None] - pairs)[self.states].reshape(-1, mdp.n_features)
         lengths = np.linalg.norm(pairs, axis=2)
         sizes = np.maximum(lengths, lengths[states, policy][:, None])[self.states].ravel()

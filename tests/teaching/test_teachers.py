@@ -11,8 +11,7 @@ from scipy.stats import binom
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter
 from didact.random import stream
-from didact.teaching import uvm
-from didact.teaching.uvm import minimise_volume
+from didact.teaching.teachers import minimise_volume
 from didact.worlds import make
 from tests.effort import number
 from tests.volumes import cone_volume
@@ -109,23 +108,6 @@ def test_picks_in_a_grid_world_are_those_of_the_literal_algorithm():
     assert len(found.numbers) > 3
 
 
-@pytest.mark.parametrize("region", ["box", "sphere"])
-@pytest.mark.parametrize("block", [1, 7, 64])
-def test_blocks_change_nothing(monkeypatch, region, block):
-    rng = stream(6, "blocks")
-    cases = [random_case(rng) for _ in range(15)]
-
-    def run():
-        return [
-            minimise_volume(normals, stated, n_samples=90, rng=stream(trial), region=region)
-            for trial, (normals, stated) in enumerate(cases)
-        ]
-
-    expected = run()
-    monkeypatch.setattr(uvm, "BLOCK_NUMBERS", block)
-    assert run() == expected
-
-
 def test_orthant_halves_at_each_pick():
     k, n_samples = 6, 20_000
     found = minimise_volume(np.eye(k), [[i] for i in range(k)], n_samples=n_samples, rng=stream(2))
@@ -177,8 +159,8 @@ def test_without_information_nothing_is_picked(normals, stated):
 
 
 def test_a_point_on_the_boundary_is_inside(monkeypatch):
-    grid = [np.array([[-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])]
-    monkeypatch.setattr(uvm, "_blocks", lambda *_: grid)
+    grid = np.array([[-1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, -1.0]])
+    monkeypatch.setitem(minimise_volume.__globals__, "_points", lambda *_: grid)
     found = minimise_volume([[1.0, 0.0]], [[0]], n_samples=4, rng=stream(0))
     assert found.volumes == (1.0, 0.75)
 
