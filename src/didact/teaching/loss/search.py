@@ -238,20 +238,21 @@ def boundary_rounds(region: Region, rng: np.random.Generator) -> Iterator[tuple[
         yield weights, space.losses.of(weights)
         return
     worst = np.zeros((0, m))
-    for points in (rng.standard_normal((DRAWS, m)), *_near_corners(region, rng)):
+
+    def tried() -> Iterator[Floats]:
+        yield rng.standard_normal((DRAWS, m))
+        yield from _near_corners(region, rng)
+        for scale in (0.3, 0.03, 0.003):
+            near = np.repeat(worst, 25, axis=0)
+            yield near + scale * rng.standard_normal(near.shape)
+
+    for points in tried():
         points = region.onto_boundary(points)
         if len(points):
             weights = points @ region.basis
             lost = space.losses.of(weights)
             yield weights, lost
             worst = points[np.argsort(-lost.losses)[:8]]
-    for scale in (0.3, 0.03, 0.003):
-        near = np.repeat(worst, 25, axis=0)
-        near = region.onto_boundary(near + scale * rng.standard_normal(near.shape))
-        if len(near):
-            lost = space.losses.of(near @ region.basis)
-            yield near @ region.basis, lost
-            worst = near[np.argsort(-lost.losses)[:8]]
 
 
 def _near_corners(region: Region, rng: np.random.Generator) -> Iterator[Floats]:
