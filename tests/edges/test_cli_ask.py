@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from didact.cli.keys import action_keys
+from didact.cli.person import action_keys
 from didact.learners import register_learner
 from didact.mdp import load_demonstrations
 from didact.report.page.plain import wishes

@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         """Run the command; a reader that stops reading is no error (Click would exit with 1).
 
         Click takes an EOFError for an interruption, which it is not where a file or a worker ended
-        too early; keys that a person types are read by `didact.cli.ask`.
+        too early; keys that a person types are read by `didact.cli.person`.
         """
         try:
             return super().invoke(ctx)

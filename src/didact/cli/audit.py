@@ -100,10 +100,11 @@ def command(
         with printing.waiting(f"auditing {given['agent']}"):
             task, found, answers = audit_source(world, **given)
     if as_json:
-        listed = None if answers is None else [_listed(answer) for answer in answers]
-        printing.print_json({**found.to_dict(), "answers": listed})
+        listed = [list(each) if isinstance(each, tuple) else each for each in answers or ()]
+        told = None if answers is None else listed
+        printing.print_json({**found.to_dict(), "answers": told})
         return printing.exit_code(found.passed)
-    from didact.report.words.exams import describe_audit
+    from didact.report.words.verdicts import describe_audit
 
     printing.print_result(describe_audit(task.name, found).lines())
     return printing.exit_code(found.passed)
@@ -161,13 +162,9 @@ def simulator_audits(
     return first, audit(first.seen, other, loss=first.loss)
 
 
-def _listed(answer: Any) -> Any:
-    return list(answer) if isinstance(answer, tuple) else answer
-
-
 def _choose(number: int, question: ExamQuestion) -> Any:
     """What a person answers; None to stop. Lines of text, so that pipes can answer too."""
-    from didact.cli import keys
+    from didact.cli.person import read_line
 
     printing.print_words(f"{number + 1}. {question.words}")
     if question.kind == "action":
@@ -179,7 +176,7 @@ def _choose(number: int, question: ExamQuestion) -> Any:
         printing.print_words("   1, 2, or = for equal; q stops")
     while True:
         sys.stdout.flush()
-        typed = keys.read_line()
+        typed = read_line()
         if typed is None or typed.strip().lower() in ("q", "quit"):
             return None
         answer = _read(question, typed)

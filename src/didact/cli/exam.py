@@ -52,7 +52,7 @@ def command(
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE, json_kind
     from didact.report.page.writing import key_path
-    from didact.report.words.exams import describe_exam
+    from didact.report.words.verdicts import describe_exam
     from didact.teaching.lesson import verify
 
     with printing.waiting(f"examining {world.name}"):

@@ -233,23 +233,19 @@ def explain_task(
     # demonstration begins, and after its last needed step it may go on to the horizon.
     settings.setdefault("teacher", _USUAL["teacher"])
     how: dict[str, Any] = {"scope": scope, "arithmetic": arithmetic}
-    reward = _Reward(task)
-    if policy != "optimal":
-        given = read_policy(policy, task)
-        reward = _reward_of(task, policy, given, or_nearest=if_not_optimal == "nearest", **how)
-    about: dict[str, Any] = {
-        "policy": reward.found,
-        "nearest": reward.nearest,
-        "story": reward.story,
-    }
-    if reward.task is None:
-        return Explained(task, None, None, None, **about)
-    task = reward.task
+    about: dict[str, Any] = {"story": ()}
+    given = None if policy == "optimal" else read_policy(policy, task)
+    if given is not None:
+        or_nearest = if_not_optimal == "nearest"
+        taught, about = _reward_of(task, policy, given, or_nearest=or_nearest, **how)
+        if taught is None:
+            return Explained(task, None, None, None, **about)
+        task = taught
     bec = equivalence_class(task, **how)
-    own = None if reward.given is None else _own_actions(bec.plan.optimal, reward.given)
+    own = None if given is None else _own_actions(bec.plan.optimal, given)
     lesson = _best_lesson(task, bec, {"trim": False, "taken": own, **settings})
     if own is not None:
-        about["story"] = (*reward.story, *_ties(task, bec, own, lesson))
+        about["story"] = (*about["story"], *_ties(task, bec, own, lesson))
     verified = verified_lesson(task, lesson)
     shown: dict[str, Any] = {
         "command": command,
@@ -262,22 +258,13 @@ def explain_task(
     return Explained(task, lesson, verified, page, **about)
 
 
-@dataclass(frozen=True, eq=False)
-class _Reward:
-    """The task with the reward that is taught, None where none explains the policy; and why.
+def _reward_of(
+    task: Task, policy: str, given: Any, *, or_nearest: bool, **how: Any
+) -> tuple[Task | None, dict[str, Any]]:
+    """The task with the reward that explains a policy, or the nearest one where that is wanted.
 
-    given: the policy's probabilities (S, A); None where the task's own was taken.
+    None where no reward does; and what `Explained` tells of the policy.
     """
-
-    task: Task | None
-    given: Any = None
-    found: Rationalisation | None = None
-    nearest: NearestReward | None = None
-    story: tuple[str, ...] = ()
-
-
-def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: Any) -> _Reward:
-    """The reward that explains a policy, or the nearest one where that is wanted."""
     from didact.bec.rationalise import nearest_reward, rationalise
     from didact.mdp import Task
     from didact.report.page.scene import scene_of
@@ -288,12 +275,12 @@ def _reward_of(task: Task, policy: str, given: Any, *, or_nearest: bool, **how: 
         nearest = nearest_reward(task.mdp, given, **how)
     story = tuple(policy_story(task, policy, found, nearest, scene_of(task)))
     weights = found.weights if nearest is None else nearest.weights
+    about = {"policy": found, "nearest": nearest, "story": story}
     if weights is None:
-        return _Reward(None, given, found, nearest, story)
+        return None, about
     name = f"{task.name}, {policy}" if nearest is None else f"{task.name}, nearest to {policy}"
     seen = task.observations
-    taught = Task(task.mdp, list(weights), name=name, layout=task.layout, observations=seen)
-    return _Reward(taught, given, found, nearest, story)
+    return Task(task.mdp, list(weights), name=name, layout=task.layout, observations=seen), about
 
 
 def _own_actions(optimal: Any, policy: Any) -> Any:

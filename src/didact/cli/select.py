@@ -94,7 +94,7 @@ def command(
     if as_json:
         printing.print_json({**selection.document(), "written": written})
         return printing.exit_code(selection.teaches)
-    from didact.report.words.selections import describe_selection
+    from didact.report.words.tasks import describe_selection
 
     said = describe_selection(task, selection, episodes)
     printing.print_result(

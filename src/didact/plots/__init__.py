@@ -7,20 +7,19 @@ something is drawn: `pip install 'didact[plots]'`.
 from collections.abc import Callable
 from typing import Any
 
-from didact.plots.charts import bounds as bounds
-from didact.plots.charts import curve as curve
-from didact.plots.charts import difficulty as difficulty
-from didact.plots.charts import frontier as frontier
-from didact.plots.charts import posterior as posterior
-from didact.plots.charts import stated as stated
-from didact.plots.charts import transfer as transfer
-from didact.plots.charts import trust as trust
-from didact.plots.cones import cone as cone
-from didact.plots.lessons import coverage as coverage
-from didact.plots.lessons import family as family
-from didact.plots.lessons import lesson as lesson
-from didact.plots.worlds import plan as plan
-from didact.plots.worlds import world as world
+from didact.plots.charts import (
+    bounds,
+    curve,
+    difficulty,
+    frontier,
+    posterior,
+    stated,
+    transfer,
+    trust,
+)
+from didact.plots.cones import cone
+from didact.plots.lessons import coverage, family, lesson
+from didact.plots.worlds import plan, world
 
 __all__ = [
     "bounds",

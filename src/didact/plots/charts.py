@@ -66,9 +66,7 @@ def curve(run: Run, ax: Axes | None = None, *, measure: str | None = None, **sty
     number = len(drawn.get_lines())
     style = {"label": run.strategy, **style}
     draw_line(drawn, number, range(len(ys)), ys, (ys, highs), **style)
-    drawn.set_xlabel("queries answered")
-    drawn.set_ylabel(MEASURES[measure])
-    drawn.set_title(run.task_name)
+    drawn.set(xlabel="queries answered", ylabel=MEASURES[measure], title=run.task_name)
     finish(drawn)
     return drawn
 
@@ -103,16 +101,13 @@ def whole_decades(ax: Axes) -> None:
 def finish(ax: Axes) -> None:
     """Zero at the bottom of a linear axis, whole numbers below, a legend inside."""
     if ax.get_yscale() == "linear":
-        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]) if _is_negative(ax) else 0.0)
+        drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
+        is_negative = any((values < 0).any() for values in drawn)
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]) if is_negative else 0.0)
     if all(float(x).is_integer() for line in ax.get_lines() for x in np.asarray(line.get_xdata())):
         count_axis(ax.xaxis)
     ax.legend(fontsize=SMALL, edgecolor="none", framealpha=0.85)
     without_box(ax, grid="y")
-
-
-def _is_negative(ax: Axes) -> bool:
-    lines = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
-    return any((line < 0).any() for line in lines)
 
 
 def frontier(found: Frontier, ax: Axes | None = None, **style: Any) -> Axes:
@@ -129,9 +124,9 @@ def frontier(found: Frontier, ax: Axes | None = None, **style: Any) -> Axes:
     draw_line(drawn, len(drawn.get_lines()), places, sizes, (lows, sizes), **style)
     drawn.set_xticks(places, [str(point.loss or "exact") for point in found.points])
     drawn.set_ylim(bottom=0.0)
-    drawn.set_xlabel("loss that is left at most")
-    drawn.set_ylabel("cost of the lesson")
-    drawn.set_title(found.task_name)
+    drawn.set(
+        xlabel="loss that is left at most", ylabel="cost of the lesson", title=found.task_name
+    )
     without_box(drawn, grid="y")
     return drawn
 
@@ -157,9 +152,9 @@ def transfer(found: Transfer, ax: Axes | None = None, **style: Any) -> Axes:
     drawn.set_xticks(sizes, [str(size) for size in sizes], minor=False)
     drawn.minorticks_off()
     drawn.set_ylim(0.0, 1.02)
-    drawn.set_xlabel("members taught")
-    drawn.set_ylabel("share of unseen worlds determined")
-    drawn.set_title(found.lesson_name)
+    drawn.set(
+        xlabel="members taught", ylabel="share of unseen worlds determined", title=found.lesson_name
+    )
     without_box(drawn, grid="y")
     return drawn
 
@@ -269,21 +264,16 @@ def posterior(belief: Belief, ax: Axes | None = None, *, truth: Any = None, **st
         )
     drawn.plot(belief.map_weights, places, "D", color=colour(1), markersize=4, label="most likely")
     if truth is not None:
-        drawn.plot(_scaled(belief, truth), places, "x", color=INK, markersize=6, label="truth")
+        weights = as_weights(truth, k).floats
+        length = float(np.linalg.norm(weights)) or 1.0
+        weights = weights * (float(np.linalg.norm(belief.map_weights)) / length)
+        drawn.plot(weights, places, "x", color=INK, markersize=6, label="truth")
     drawn.set_yticks(places, [belief.mdp.feature_name(i) for i in range(k)])
     drawn.set_ylim(k - 0.5, -0.5)
-    drawn.set_xlabel("weight")
-    drawn.set_title(f"{belief.learner}{'' if belief.is_mixed else ' (not mixed)'}")
+    drawn.set(xlabel="weight", title=f"{belief.learner}{'' if belief.is_mixed else ' (not mixed)'}")
     drawn.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=SMALL)
     without_box(drawn, grid="x")
     return drawn
-
-
-def _scaled(belief: Belief, truth: Any) -> Any:
-    """The true weights at the length of the most likely ones."""
-    weights = as_weights(truth, belief.mdp.n_features).floats
-    length = float(np.linalg.norm(weights)) or 1.0
-    return weights * (float(np.linalg.norm(belief.map_weights)) / length)
 
 
 def trust(found: Informativeness, ax: Axes | None = None, **style: Any) -> Axes:
@@ -301,9 +291,11 @@ def trust(found: Informativeness, ax: Axes | None = None, **style: Any) -> Axes:
     inside = (middle >= found.trust.low) & (middle <= found.trust.high)
     axes.fill_between(middle[inside], shares[inside], color=FAINT)
     axes.set_xscale("log")
-    axes.set_xlabel("trust (lambda), if teaching")
-    axes.set_ylabel("posterior density of log trust")
-    axes.set_title(f"probability of teaching {found.probability:.2g}: {found.verdict}")
+    axes.set(
+        xlabel="trust (lambda), if teaching",
+        ylabel="posterior density of log trust",
+        title=f"probability of teaching {found.probability:.2g}: {found.verdict}",
+    )
     axes.set_ylim(bottom=0)
     without_box(axes)
     return axes
@@ -331,8 +323,10 @@ def bounds(found: Identification, ax: Axes | None = None, **style: Any) -> Axes:
     drawn.set_yticks(range(len(ends)), [found.mdp.feature_name(i) for i in range(len(ends))])
     drawn.set_ylim(len(ends) - 0.5, -0.5)
     drawn.set_xlim(low, high)
-    drawn.set_xlabel(f"weight, in units of {found.mdp.feature_name(found.unit)}")
-    drawn.set_title(f"{len(found.invisible)} invisible of {found.mdp.n_features} directions")
+    drawn.set(
+        xlabel=f"weight, in units of {found.mdp.feature_name(found.unit)}",
+        title=f"{len(found.invisible)} invisible of {found.mdp.n_features} directions",
+    )
     without_box(drawn, grid="x")
     return drawn
 

@@ -69,8 +69,7 @@ def cone(
     half_planes(drawn, planes, centre, reach, **style)
     mark_point(drawn, (truth[first], truth[second]), "true weights")
     names = [_name(bec, feature) for feature in (first, second)]
-    drawn.set_xlabel(names[0])
-    drawn.set_ylabel(names[1])
+    drawn.set(xlabel=names[0], ylabel=names[1])
     if len(truth) > 2:
         drawn.set_title("the class, other weights fixed")
     else:

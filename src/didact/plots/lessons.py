@@ -61,8 +61,7 @@ def _walks(task: Task, shown: tuple[Demonstration, ...], ax: Axes | None) -> Axe
     drawn.set_ylim(rows - 0.5, -0.5)
     drawn.set_xticks(range(columns), [str(n) for n in range(1, columns + 1)])
     drawn.set_yticks(range(rows), [str(n) for n in range(1, rows + 1)])
-    drawn.set_xlabel("column")
-    drawn.set_ylabel("row")
+    drawn.set(xlabel="column", ylabel="row")
     for side in range(1, max(rows, columns)):
         drawn.axhline(side - 0.5, color=SOFT, linewidth=0.5)
         drawn.axvline(side - 0.5, color=SOFT, linewidth=0.5)
@@ -106,8 +105,7 @@ def steps(mdp: MDP, shown: tuple[Demonstration, ...], ax: Axes | None, **style: 
     drawn.set_yticks(range(1, len(shown) + 1))
     count_axis(drawn.xaxis)
     drawn.set_xlim(0.4, max((x for x, *_ in pairs), default=1) + 0.6)
-    drawn.set_xlabel("step")
-    drawn.set_ylabel("demonstration")
+    drawn.set(xlabel="step", ylabel="demonstration")
     without_box(drawn)
     if handles and len(handles) <= MAX_NAMED:
         drawn.legend(
@@ -144,9 +142,7 @@ def coverage(found: Lesson | Selection, ax: Axes | None = None, **style: Any) ->
     count_axis(drawn.xaxis)
     count_axis(drawn.yaxis)
     without_box(drawn, grid="y")
-    drawn.set_xlabel(what)
-    drawn.set_ylabel("constraints covered")
-    drawn.set_title(found.task_name)
+    drawn.set(xlabel=what, ylabel="constraints covered", title=found.task_name)
     return drawn
 
 

@@ -93,8 +93,7 @@ def _draw_lines(panel: Lines, ax: Axes) -> None:
     for number, each in enumerate(panel.series):
         style = {"color": GREY} if each.name == PAPERS else {}
         draw_line(ax, number, each.xs, each.ys, (each.lows, each.highs), label=each.name, **style)
-    ax.set_xlabel(panel.x_title)
-    ax.set_ylabel(panel.y_title)
+    ax.set(xlabel=panel.x_title, ylabel=panel.y_title)
     if panel.log_y:
         whole_decades(ax)
     finish(ax)
@@ -124,8 +123,7 @@ def _draw_plane(panel: Plane, ax: Axes) -> None:
     half_planes(ax, planes, (0.0, 0.0), reach)
     for first, second, name in panel.points:
         mark_point(ax, (first, second), name)
-    ax.set_xlabel(panel.x_title)
-    ax.set_ylabel(panel.y_title)
+    ax.set(xlabel=panel.x_title, ylabel=panel.y_title)
 
 
 def _draw_world(panel: WorldPanel, ax: Axes, seen: set[int]) -> None:

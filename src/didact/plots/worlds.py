@@ -315,7 +315,6 @@ def _table(values: NDArray[Any], ax: Axes | None, what: str, **style: Any) -> Ax
     picture = drawn.imshow(
         values, **{"aspect": "auto", "interpolation": "nearest", "cmap": "cividis", **style}
     )
-    drawn.set_xlabel("action")
-    drawn.set_ylabel("state")
+    drawn.set(xlabel="action", ylabel="state")
     drawn.get_figure().colorbar(picture, ax=drawn, label=what)  # type: ignore[union-attr]
     return drawn

@@ -31,13 +31,13 @@ from didact.report.page.words import task_words
 from didact.report.words.beliefs import (
     Scale,
     describe_run,
+    evaluation_line,
     open_lines,
     run_table,
     told_lines,
     unsure_states,
     weight_cells,
 )
-from didact.report.words.exams import VERDICTS, describe_audit, exam_line
 from didact.report.words.lessons import mixed_line
 from didact.report.words.tasks import (
     between,
@@ -45,6 +45,7 @@ from didact.report.words.tasks import (
     ranking_table,
     transfer_curve_lines,
 )
+from didact.report.words.verdicts import VERDICTS, describe_audit, exam_line
 from didact.teaching import (
     Attack,
     Difficulty,
@@ -120,11 +121,6 @@ def _(lesson: Lesson) -> str:
 
 
 @fragment.register
-def _(bec: EquivalenceClass) -> str:
-    return family_class_fragment(bec) if bec.is_family else class_fragment(bec)
-
-
-@fragment.register
 def mdp_fragment(mdp: MDP) -> str:
     """The sizes of a model."""
     names = [mdp.feature_name(i) for i in range(min(mdp.n_features, 12))]
@@ -142,52 +138,41 @@ def plan_fragment(plan: Plan) -> str:
 @fragment.register
 def evaluation_fragment(found: Evaluation) -> str:
     """How a policy fares, and where it loses."""
-    from didact.report.words.beliefs import evaluation_line
-
     worst = sorted(found.to_records(), key=lambda row: -row["worst_loss"])
     losing = [row for row in worst if row["worst_loss"] > 0]
     columns = ("state", "loss", "worst_loss", "wrong")
     return result_fragment("A policy", [evaluation_line(found)], losing, columns)
 
 
+@fragment.register
 def class_fragment(bec: EquivalenceClass) -> str:
-    """The constraints that define the behaviour, in words."""
-    cone = bec.cone
-    n = cone.n_facets + len(cone.equalities)
-    title = f"{shown_name(bec.task.name)}: {counted(n, 'constraint')}"
+    """The constraints that define the behaviour, in words; of a family how many they are."""
+    n = bec.cone.n_facets + len(bec.cone.equalities)
+    where = f" in {counted(len(bec.family), 'world')}" if bec.is_family else ""
     line = (
-        f"All rewards with the same optimal actions: {counted(bec.rows.n_rows, 'half-space')}, "
-        f"of which {n} say everything; {bec.arithmetic}."
+        f"All rewards with the same optimal actions{where}: "
+        f"{counted(bec.rows.n_rows, 'half-space')}, of which {n} say everything; "
+        f"{bec.arithmetic}."
     )
-    return result_fragment(title, [line], bec.to_records(), ("kind", "words"))
+    title = f"{shown_name(bec.name)}: {counted(n, 'constraint')}"
+    records = [] if bec.is_family else bec.to_records()
+    return result_fragment(title, [line], records, () if bec.is_family else ("kind", "words"))
 
 
 @fragment.register
 def family_fragment(family: Family) -> str:
     """The members of a family."""
-    records = [
-        {"member": name, **_sizes(task.mdp)}
-        for name, task in zip(family.names, family.members, strict=True)
-    ]
     columns = ("member", "states", "actions", "discount")
+    members = (
+        (task.mdp.n_states, task.mdp.n_actions, task.mdp.discount) for task in family.members
+    )
+    records = [
+        dict(zip(columns, (name, *sizes), strict=True))
+        for name, sizes in zip(family.names, members, strict=True)
+    ]
     title = f"{shown_name(family.name)}: {counted(len(family), 'world')}, one reward"
     line = f"{counted(family.n_features, 'feature')}, the same weights in all of them"
     return result_fragment(title, [line], records, columns)
-
-
-def _sizes(mdp: MDP) -> dict[str, Any]:
-    return {"states": mdp.n_states, "actions": mdp.n_actions, "discount": mdp.discount}
-
-
-def family_class_fragment(bec: EquivalenceClass) -> str:
-    """How many constraints define what is optimal in all members."""
-    n = bec.cone.n_facets + len(bec.cone.equalities)
-    line = (
-        f"All rewards with the same optimal actions in {counted(len(bec.family), 'world')}: "
-        f"{counted(bec.rows.n_rows, 'half-space')}, of which {n} say everything; "
-        f"{bec.arithmetic}."
-    )
-    return result_fragment(f"{shown_name(bec.name)}: {counted(n, 'constraint')}", [line])
 
 
 @fragment.register

@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,11 @@ def reproduce(
         Store(_store_of(folder, study), study, wanted).close()  # what is refused is refused at once
     most = max(study.n_trials(wanted) for study, wanted in zip(chosen, settings, strict=True))
     workers = workers_of(jobs, cluster, most)
-    made, at_once = _Made(folder, made_by(command)), True
+    how, at_once = made_by(command), True
+    reports: list[StudyReport] = []
+    broken: list[str] = []
+    drawn: dict[str, str] = {}
+    notes: dict[str, None] = {}
     try:
         for study, chosen_settings in zip(chosen, settings, strict=True):
             told = None if watch is None else watch(study)
@@ -106,46 +110,28 @@ def reproduce(
                     run_trials(study, chosen_settings, store, workers, watch=told, retry=retry)
                     report = report_of(study, chosen_settings, store)
             except NoReport as error:
-                made.broken.append(str(error))
+                broken.append(str(error))
                 continue
-            made.write(report)
+            reports.append(report)
+            figures, lines = write_report(report, folder, how)
+            drawn |= figures
+            notes |= dict.fromkeys(lines)
         at_once = False
     finally:
         workers.stop(at_once=at_once)
-    if not made.reports:
-        raise NoReport("; ".join(made.broken))
-    made.write_page([study.name for study in chosen])
-    return Reproduced(tuple(made.reports), folder, tuple(made.notes), tuple(made.broken))
-
-
-@dataclass(eq=False)
-class _Made:
-    """What a run has come to so far: reports written, their pictures, and lines to tell."""
-
-    folder: Path
-    how: Mapping[str, str]
-    reports: list[StudyReport] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
-    drawn: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
-
-    def write(self, report: StudyReport) -> None:
-        """Write the files of a study."""
-        self.reports.append(report)
-        drawn, notes = write_report(report, self.folder, self.how)
-        self.drawn |= drawn
-        self.notes |= dict.fromkeys(notes)
-
-    def write_page(self, names: Sequence[str]) -> None:
-        """Write the page of these studies and of those that earlier runs left in the folder."""
-        others, left_out = _other_reports(self.folder, names)
-        self.notes |= dict.fromkeys(left_out)
-        for report in others:
-            files, notes = drawn_figures(report, ("svg",))
-            self.drawn |= {name: found["svg"].decode() for name, found in files.items()}
-            self.notes |= dict.fromkeys(notes)
-        page = index_page(_in_order([*self.reports, *others]), self.how, self.drawn)
-        write_text(page, self.folder / "index.html", kind=PAGE)
+    if not reports:
+        raise NoReport("; ".join(broken))
+    # The page has these studies, and those that earlier runs left in the folder.
+    others, left_out = _other_reports(folder, [study.name for study in chosen])
+    notes |= dict.fromkeys(left_out)
+    for report in others:
+        files, lines = drawn_figures(report, ("svg",))
+        drawn |= {name: found["svg"].decode() for name, found in files.items()}
+        notes |= dict.fromkeys(lines)
+    order = study_names()
+    listed = sorted([*reports, *others], key=lambda report: order.index(report.study.name))
+    write_text(index_page(listed, how, drawn), folder / "index.html", kind=PAGE)
+    return Reproduced(tuple(reports), folder, tuple(notes), tuple(broken))
 
 
 def _named(names: Sequence[str] | str) -> list[str]:
@@ -284,11 +270,6 @@ def _other_reports(folder: Path, names: Sequence[str]) -> tuple[list[StudyReport
         except DidactError as error:
             left_out.append(f"not on the page: {error}")
     return found, left_out
-
-
-def _in_order(reports: Sequence[StudyReport]) -> list[StudyReport]:
-    order = {name: place for place, name in enumerate(study_names())}
-    return sorted(reports, key=lambda report: order[report.study.name])
 
 
 def _document(report: StudyReport) -> dict[str, Any]:

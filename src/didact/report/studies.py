@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,11 @@ class StudyReport:
         return self.study.name in BUILT_IN
 
     @property
+    def has_printed(self) -> bool:
+        """Whether the paper has a number for any cell."""
+        return any(cell.printed for table in self.summary.tables for cell in table.cells)
+
+    @property
     def efficiency(self) -> float | None:
         """The share of the workers' time that went into trials, over all runs."""
         offered = sum(run.wall * run.workers for run in self.runs)
@@ -113,14 +118,21 @@ def estimate_text(ours: Estimate, column: Column) -> str:
     return f"{text} ± {half:.{column.decimals}f}" if math.isfinite(half) else text
 
 
+def rows_markdown(heads: Sequence[str], rows: Iterable[Sequence[str]], others: str) -> str:
+    """Rows of texts as a table in Markdown; others: how columns but the first are aligned."""
+    lines = [f"| {' | '.join(map(markdown_text, row))} |" for row in (heads, *rows)]
+    lines.insert(1, f"| --- |{f' {others} |' * (len(heads) - 1)}")
+    return "\n".join(lines)
+
+
 def table_markdown(table: Table) -> str:
     """A table in Markdown."""
-    names = map(markdown_text, [table.rows_are, *(column.name for column in table.columns)])
-    lines = [f"| {' | '.join(names)} |", f"| --- |{' ---: |' * len(table.columns)}"]
-    for row in table.rows:
-        cells = [cell_text(table.cell(row, column.name), column) for column in table.columns]
-        lines.append(f"| {' | '.join(markdown_text(text) for text in [row, *cells])} |")
-    return "\n".join(lines)
+    columns = table.columns
+    rows = (
+        [row, *(cell_text(table.cell(row, column.name), column) for column in columns)]
+        for row in table.rows
+    )
+    return rows_markdown([table.rows_are, *(column.name for column in columns)], rows, "---:")
 
 
 def report_markdown(report: StudyReport) -> str:
@@ -130,7 +142,7 @@ def report_markdown(report: StudyReport) -> str:
         parts.append(f"![{figure.title}]({figure.name}.svg)")
     for table in report.summary.tables:
         parts += [f"## {markdown_text(table.title)}", table_markdown(table)]
-    if any(cell.printed for table in report.summary.tables for cell in table.cells):
+    if report.has_printed:
         parts.append(VERDICTS)
     parts += list(report.summary.remarks)
     if report.summary.findings:
@@ -165,22 +177,13 @@ def departures_title(report: StudyReport) -> str:
 
 def findings_markdown(findings: Sequence[Finding]) -> str:
     """A table of claims, verdicts and numbers."""
-    lines = ["| the paper | here | numbers |", "| --- | --- | --- |"]
-    for found in findings:
-        said = f"{found.claim.words} ({found.claim.source})"
-        cells = (markdown_text(said), found.verdict, markdown_text(found.evidence))
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = ((f"{f.claim.words} ({f.claim.source})", f.verdict, f.evidence) for f in findings)
+    return rows_markdown(("the paper", "here", "numbers"), rows, "---")
 
 
 def settings_markdown(report: StudyReport) -> str:
     """Every setting with its value and where it comes from."""
-    lines = ["| setting | value | from |", "| --- | --- | --- |"]
-    lines += [
-        f"| {name} | {markdown_text(told(value))} | {markdown_text(source)} |"
-        for name, value, source in origins(report.settings)
-    ]
-    return "\n".join(lines)
+    return rows_markdown(("setting", "value", "from"), settings_rows(report), "---")
 
 
 def report_csv(report: StudyReport) -> str:
@@ -248,18 +251,14 @@ def times_csv(report: StudyReport) -> str:
 def times_markdown(report: StudyReport, made: Mapping[str, str]) -> str:
     """How it was made and how long it took; made: command, machine, versions, date."""
     facts = {**made, **({"trials from": report.runs[0].began} if report.runs else {})}
-    parts = [f"# {report.study.name}: how it was made", made_markdown(facts), runs_line(report)]
+    how = "\n".join(f"- {name}: {markdown_text(text)}" for name, text in facts.items())
+    parts = [f"# {report.study.name}: how it was made", how, runs_line(report)]
     parts += [f"![{figure.title}]({figure.name}.svg)" for figure in report.time_figures]
     if report.seconds:
         parts.append(table_markdown(times_table(report)))
     if report.time_findings:
         parts += ["## What the paper says", findings_markdown(report.time_findings)]
     return "\n\n".join(parts) + "\n"
-
-
-def made_markdown(made: Mapping[str, str]) -> str:
-    """How a report was made, a line for each fact."""
-    return "\n".join(f"- {name}: {markdown_text(text)}" for name, text in made.items())
 
 
 def runs_line(report: StudyReport) -> str:
@@ -295,9 +294,8 @@ def index_page(
         verdicts=VERDICTS.replace("*", ""),
         departures_title=departures_title,
         grid=_grid,
-        has_printed=_has_printed,
         runs_line=runs_line,
-        settings=_settings,
+        settings=settings_rows,
         times_table=times_table,
     )
 
@@ -315,11 +313,6 @@ def _grid(table: Table) -> dict[str, Any]:
     }
 
 
-def _has_printed(report: StudyReport) -> bool:
-    """Whether the paper has a number for any cell."""
-    return any(cell.printed for table in report.summary.tables for cell in table.cells)
-
-
-def _settings(report: StudyReport) -> list[tuple[str, str, str]]:
+def settings_rows(report: StudyReport) -> list[tuple[str, str, str]]:
     """Every setting with its value in words and where it comes from."""
     return [(name, told(value), source) for name, value, source in origins(report.settings)]

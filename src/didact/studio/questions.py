@@ -43,56 +43,45 @@ MEADOW: Mapping[str, Any] = {
 """The world that opens when none is named."""
 
 
-def _painted(name: str, rows: list[str], features: list[Any], ends: list[int], **more: Any) -> Any:
-    """A small painted world, as a question names it."""
-    usual = {"starts": [], "slip": "0", "discount": "0.95"}
-    return {
-        "painting": {
-            **{"name": name, "rows": rows, "features": features, "ends": ends},
-            **{**usual, **more},
-        }
-    }
+def _painted(
+    button: str, name: str, rows: list[str], features: list[Any], ends: list[int], **more: Any
+) -> tuple[str, dict[str, Any]]:
+    """The words of a button, and a small painted world as a question names it."""
+    world = {"name": name, "rows": rows, "features": features, "ends": ends}
+    return button, {"painting": {**world, "starts": [], "slip": "0", "discount": "0.95", **more}}
 
 
 PRESETS: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    (
+    _painted(
         "Shortcut",
-        _painted(
-            "shortcut",
-            ["aaaaa", "abbba", "abbba", "aaaac"],
-            [["path", "-1", 0], ["mud", "-3", 9], ["home", "10", 3]],
-            [19],
-        ),
+        "shortcut",
+        ["aaaaa", "abbba", "abbba", "aaaac"],
+        [["path", "-1", 0], ["mud", "-3", 9], ["home", "10", 3]],
+        [19],
     ),
-    (
+    _painted(
         "Cliff",
-        _painted(
-            "cliff",
-            ["aaaaaa", "aaaaaa", "abbbbc"],
-            [["path", "-1", 0], ["cliff", "-20", 2], ["goal", "10", 3]],
-            [13, 14, 15, 16, 17],
-            starts=[12],
-        ),
+        "cliff",
+        ["aaaaaa", "aaaaaa", "abbbbc"],
+        [["path", "-1", 0], ["cliff", "-20", 2], ["goal", "10", 3]],
+        [13, 14, 15, 16, 17],
+        starts=[12],
     ),
-    (
+    _painted(
         "Two ends",
-        _painted(
-            "harbour",
-            ["aaaab", "a##aa", "aaaac"],
-            [["water", "-1", 4], ["snack", "4", 5], ["dock", "10", 3]],
-            [4, 14],
-        ),
+        "harbour",
+        ["aaaab", "a##aa", "aaaac"],
+        [["water", "-1", 4], ["snack", "4", 5], ["dock", "10", 3]],
+        [4, 14],
     ),
-    (
+    _painted(
         "Ice",
-        _painted(
-            "ice",
-            ["aaaa", "abab", "aaab", "baac"],
-            [["ice", "-1", 4], ["hole", "-10", 1], ["goal", "10", 3]],
-            [5, 7, 11, 12, 15],
-            starts=[0],
-            slip="0.2",
-        ),
+        "ice",
+        ["aaaa", "abab", "aaab", "baac"],
+        [["ice", "-1", 4], ["hole", "-10", 1], ["goal", "10", 3]],
+        [5, 7, 11, 12, 15],
+        starts=[0],
+        slip="0.2",
     ),
     ("Frozen lake", {"world": "FrozenLake-v1", "parameters": {}}),
     ("Taxi", {"world": "Taxi-v4", "parameters": {}}),

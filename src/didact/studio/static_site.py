@@ -56,8 +56,9 @@ def export_site(
     if len({words for words, _ in chosen}) < len(chosen):
         raise InvalidParameter("the worlds of a site must have different names; two are the same")
     lessons = [
-        place / "lessons" / f"{_file_name(words)}-{i}.html"
+        place / "lessons" / f"{name or 'world'}-{i}.html"
         for i, (words, _) in enumerate(chosen, 1)
+        for name in (re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:MAX_NAME],)
     ]
     index = place / "index.html"
     for path in (index, *lessons):  # all of them before the work, and before a folder is made
@@ -81,10 +82,6 @@ def export_site(
     for path, text in pages.items():
         write_text(text, path, kind=PAGE)
     return list(pages)
-
-
-def _file_name(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:MAX_NAME] or "world"
 
 
 def canonical(value: Any) -> str:
@@ -161,15 +158,11 @@ def _games(task: Task) -> Iterator[tuple[str, Any]]:
         yield f"solution {seed}", {"optimal": best, **learners}
     for kind in ("comparisons", "actions"):
         wish = {"ask": kind, "settings": USUAL}
-        told = asked_exam(task, wish)
-        yield _key("exam", wish), told
-        yield f"key {kind}", _exam_key(task, kind, told["statement"])
-
-
-def _exam_key(task: Task, kind: str, statement: str) -> dict[str, Any]:
-    made = exam_of(task, {"ask": kind, "settings": USUAL})
-    keys = [list(q.key) if isinstance(q.key, tuple) else q.key for q in made.questions]
-    return {"key": keys, "says": [q.says for q in made.questions], "statement": statement}
+        yield _key("exam", wish), asked_exam(task, wish)
+        made = exam_of(task, wish)
+        keys = [list(q.key) if isinstance(q.key, tuple) else q.key for q in made.questions]
+        says = [q.says for q in made.questions]
+        yield f"key {kind}", {"key": keys, "says": says, "statement": made.statement}
 
 
 def _linked(page: str, subject: Subject) -> str:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from didact.files.extras import require_package
 
 if TYPE_CHECKING:
-    from didact.widgets.views import ConeView as ConeView
-    from didact.widgets.views import LessonPlayer as LessonPlayer
-    from didact.widgets.views import World as World
+    from didact.widgets.views import ConeView, LessonPlayer, World
 
 __all__ = ["ConeView", "LessonPlayer", "World"]
 

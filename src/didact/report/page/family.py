@@ -74,6 +74,10 @@ def family_page(
     used = {demonstration.member for demonstration in lesson.demonstrations}
     drawn = _drawn_members(len(family), used)
     scene = scene_of(family[0])
+    shown, worlds = (
+        counted(len(lesson.demonstrations), "demonstration"),
+        counted(len(family), "world"),
+    )
     told = (closed_words(lesson.closed), probability_words(lesson))
     return render(
         "family.html.jinja",
@@ -81,13 +85,13 @@ def family_page(
         title=f"{shown_name(family.name, 80)}: {status_words(lesson)}",
         family=family,
         lesson=lesson,
-        verdict=_verdict(family, lesson, len(used)),
+        verdict=f"{shown} in {len(used)} of {worlds}: {status_words(lesson)}.",
         is_verified=verified is not None,
         numbers=_numbers(family, lesson, len(used)),
         members=tuple(_member(family, bec.members[m], lesson) for m in drawn),
         n_left_out=len(family) - len(drawn),
         legend=legend(family[0], scene),
-        closed=" ".join(map(_sentence, filter(None, told))),
+        closed=" ".join(f"{words[:1].upper()}{words[1:]}." for words in told if words),
         gaps=tuple(_gaps(family, lesson)),
         invisible=tuple(invisible_sentences(bec)),
         command=command,
@@ -100,12 +104,6 @@ def _drawn_members(n: int, used: set[int | None]) -> list[int]:
     others = [member for member in range(n) if member not in used]
     room = max(0, MAX_MEMBERS - len(used))
     return sorted([*(member for member in used if member is not None), *others[:room]])
-
-
-def _verdict(family: Family, lesson: Lesson, n_used: int) -> str:
-    shown = counted(len(lesson.demonstrations), "demonstration")
-    of = f"in {n_used} of {counted(len(family), 'world')}"
-    return f"{shown} {of}: {status_words(lesson)}."
 
 
 def _numbers(family: Family, lesson: Lesson, n_used: int) -> tuple[tuple[str, str], ...]:
@@ -153,10 +151,6 @@ def _member(family: Family, member: Member, lesson: Lesson) -> dict[str, Any]:
         "policy": arrows(scene, optimal, partial(stub, length=5.2)),
         "shown": arrows(scene, [p for d in own for p in d], partial(stub, length=7.4)),
     }
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _gaps(family: Family, lesson: Lesson) -> Iterator[str]:

@@ -21,8 +21,8 @@ from didact.report.page.player import Frame, box_of, frames, player
 from didact.report.page.scene import Box, Scene, scene_of, state_in_words
 from didact.report.page.templates import render
 from didact.report.page.world import Legend, neutral_legend
-from didact.report.words.exams import exam_line, key_words
 from didact.report.words.lessons import hardest_words, invisible_sentences, mixed_line
+from didact.report.words.verdicts import exam_line, key_words
 from didact.teaching import Lesson
 
 

@@ -79,8 +79,7 @@ def wishes(task: Task) -> list[str]:
     avoids = "It avoids, the worst first:" if len(bad) > 1 else "It avoids"
     lines = [*_listed(task, good, "It likes"), *_listed(task, bad, avoids)]
     lines += _listed(task, same, "It does not care about")
-    lines += [_rather(task, worse, milder) for worse, milder in _neighbours(bad)]
-    lines += [_prefers(task, better, lesser) for better, lesser in _neighbours(good)]
+    lines += [_rather(task, *pair) for pair in (*_neighbours(bad), *_neighbours(good))]
     if good and bad:
         lines.append(_bears(task, good[0], bad[-1]))
     return lines
@@ -100,22 +99,17 @@ def _neighbours(ranked: Sequence[int]) -> list[tuple[int, int]]:
     return pairs if len(pairs) <= 3 else [*pairs[:2], pairs[-1]]
 
 
-def _rather(task: Task, worse: int, milder: int) -> str:
+def _rather(task: Task, stronger: int, weaker: int) -> str:
+    """Two features that are both good or both bad, against each other."""
     weights = task.true_weights.fractions()
-    n = steps_below(-weights[milder], -weights[worse], task.mdp.exact_discount)
-    one = unit(task, worse)
+    n = steps_below(abs(weights[weaker]), abs(weights[stronger]), task.mdp.exact_discount)
+    one, is_bad = unit(task, stronger), weights[stronger] < 0
     if n == 0:
-        return f"{_sentence(unit(task, milder))} is as bad to it as {one}."
-    return f"It would rather take {_many(task, milder, n)} than {one}."
-
-
-def _prefers(task: Task, better: int, lesser: int) -> str:
-    weights = task.true_weights.fractions()
-    n = steps_below(weights[lesser], weights[better], task.mdp.exact_discount)
-    one = unit(task, better)
-    if n == 0:
-        return f"{_sentence(unit(task, lesser))} is as good to it as {one}."
-    return f"It would rather have {one} than {_many(task, lesser, n)}."
+        return (
+            f"{_sentence(unit(task, weaker))} is as {'bad' if is_bad else 'good'} to it as {one}."
+        )
+    some = _many(task, weaker, n)
+    return f"It would rather {f'take {some} than {one}' if is_bad else f'have {one} than {some}'}."
 
 
 def _bears(task: Task, good: int, bad: int) -> str:

@@ -117,6 +117,11 @@ Box = tuple[int, int, int, int]
 Place = tuple[float, float]
 
 
+def middle(row: int, column: int) -> Place:
+    """The middle of a cell, in units of the picture."""
+    return (column + 0.5) * CELL, (row + 0.5) * CELL
+
+
 @dataclass(frozen=True)
 class Token:
     """Something that moves: its name, the macro that draws it, and where it is in each state."""
@@ -154,8 +159,7 @@ class Scene:
 
     def centre(self, state: int) -> Place:
         """The middle of the state's cell, in units of the picture."""
-        row, column = self.cell(state)
-        return (column + 0.5) * CELL, (row + 0.5) * CELL
+        return middle(*self.cell(state))
 
     def box_around(self, states: Iterable[int], *, whole: int, most: int) -> Box:
         """The whole world up to `whole` cells a side, else what the states need, up to `most`."""
@@ -205,8 +209,7 @@ def scene_of(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> 
 
     neutral: nothing in it depends on the reward, for people who are to find the reward out.
     """
-    from didact.report.page.grid import grid_scene
-    from didact.report.page.rooms import room_scene, taxi_scene
+    from didact.report.page.grid import grid_scene, room_scene, taxi_scene
 
     kind = None if task.layout is None else task.layout["kind"]
     if kind == "grid":

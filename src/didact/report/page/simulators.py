@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import struct
 import zlib
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,7 +78,10 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> dict[str, Any]:
     steps = np.unique(np.linspace(0, len(clip) - 1, min(MAX_FRAMES, len(clip))).astype(int))
     images = pictures_of(lesson.seen.setting.simulator, [clip.states[i] for i in steps])
     frames = tuple(
-        (data_url(small(image)), f"step {clip.first + int(i) + 1}")
+        (
+            f"data:image/png;base64,{b64encode(png(small(image))).decode('ascii')}",
+            f"step {clip.first + int(i) + 1}",
+        )
         for i, image in zip(steps, images, strict=True)
         if image is not None
     )
@@ -250,21 +253,17 @@ def small(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(blocks.mean(axis=(1, 3)).round(), dtype=np.uint8)
 
 
-def data_url(image: NDArray[np.uint8]) -> str:
-    """The image as a PNG inside a page."""
-    return "data:image/png;base64," + base64.b64encode(png(image)).decode("ascii")
-
-
 def png(image: NDArray[np.uint8]) -> bytes:
     """The image (height, width, 3) as a PNG file."""
     height, width = image.shape[:2]
     lines = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, parts))
-
-
-def _chunk(part: tuple[bytes, bytes]) -> bytes:
-    kind, content = part
-    sum_of = struct.pack(">I", zlib.crc32(kind + content))
-    return struct.pack(">I", len(content)) + kind + content + sum_of
+    chunks = (
+        struct.pack(">I", len(content))
+        + kind
+        + content
+        + struct.pack(">I", zlib.crc32(kind + content))
+        for kind, content in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -34,8 +34,12 @@ LEFT_OVER = re.compile(r"^\s*(?:import|export)\b.*|\bimport\(.*|</script.*|<!--.
 
 def inlined(entry: str, read: Callable[[str], str]) -> str:
     """The modules that an entry needs, and itself, as one script; read(name): a module's text."""
-    found = with_imported(entry, read)
-    _require_different_names(found)
+    found, owner = with_imported(entry, read), dict[str, str]()
+    for module, text in found.items():
+        for match in TOP_NAME.finditer(text):
+            other = owner.setdefault(match[1], module)
+            if other != module:
+                raise ValueError(f"{module}: {match[1]} is the name of something in {other} too")
     return "\n".join(_plain(name, text) for name, text in found.items())
 
 
@@ -53,23 +57,11 @@ def _visit(name: str, read: Callable[[str], str], found: dict[str, str]) -> None
     text = read(name)
     for match in IMPORT.finditer(text):
         _visit(match[2], read, found)
-        missing = set(match[1].split(", ")) - _exported(found[match[2]])
+        exported = {export[1] for export in EXPORT.finditer(found[match[2]])}
+        missing = set(match[1].split(", ")) - exported
         if missing:
             raise ValueError(f"{name}: {match[2]} exports no {', '.join(sorted(missing))}")
     found[name] = text
-
-
-def _exported(text: str) -> set[str]:
-    return {match[1] for match in EXPORT.finditer(text)}
-
-
-def _require_different_names(found: Mapping[str, str]) -> None:
-    owner: dict[str, str] = {}
-    for module, text in found.items():
-        for match in TOP_NAME.finditer(text):
-            other = owner.setdefault(match[1], module)
-            if other != module:
-                raise ValueError(f"{module}: {match[1]} is the name of something in {other} too")
 
 
 def _plain(name: str, text: str) -> str:

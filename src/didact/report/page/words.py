@@ -62,17 +62,14 @@ def verdict_words(facts: Facts) -> str:
         return f"{is_enough}, up to {up_to} that floating point cannot decide."
     left = f"{n_open(facts)} of {counted(len(facts.said), 'constraint')}"
     if n == 0:
-        return f"Not taught: no demonstration helps, {left} {_stay(n_open(facts))} open."
+        stay = "stays" if n_open(facts) == 1 else "stay"
+        return f"Not taught: no demonstration helps, {left} {stay} open."
     return f"Partly taught: {named.lower()}{size} {'leaves' if n == 1 else 'leave'} {left} open."
 
 
 def n_open(facts: Facts) -> int:
     """How many constraints stay open."""
     return len(facts.said) - facts.n_covered
-
-
-def _stay(n: int) -> str:
-    return "stays" if n == 1 else "stay"
 
 
 def proof_words(facts: Facts, verified: str | None) -> tuple[str, str]:
@@ -191,9 +188,12 @@ def example_words(facts: Facts, number: int, scene: Scene | None) -> tuple[str, 
     task, mdp = facts.task, facts.task.mdp
     path = [state for state, _ in facts.lesson.demonstrations[number]]
     where = next((s for s in path if belief.wrong[s].any()), None)
-    does = "" if where is None else f" It would {_choice(task, belief, where)} in "
-    place = "" if where is None else f"{shown_name(state_in_words(mdp, where, scene), 90)}."
-    return weights_words(mdp, belief.weights), f"{loss_words(belief)}{does}{place}"
+    told = ""
+    if where is not None:
+        wrong = [action_words(task, int(a)) for a in belief.wrong[where].nonzero()[0][:3]]
+        place = shown_name(state_in_words(mdp, where, scene), 90)
+        told = f" It would choose {' or '.join(wrong)} in {place}."
+    return weights_words(mdp, belief.weights), f"{loss_words(belief)}{told}"
 
 
 def loss_words(belief: BeliefFacts) -> str:
@@ -203,11 +203,6 @@ def loss_words(belief: BeliefFacts) -> str:
     return f"Believing it may cost {amount(belief.loss)}."
 
 
-def _choice(task: Task, belief: BeliefFacts, state: int) -> str:
-    wrong = [a for a in range(task.mdp.n_actions) if belief.wrong[state, a]]
-    return "choose " + " or ".join(action_words(task, a) for a in wrong[:3])
-
-
 def differences(
     facts: Facts, belief: BeliefFacts, scene: Scene | None, most: int
 ) -> Iterator[tuple[str, str, str]]:
@@ -215,9 +210,7 @@ def differences(
     task, mdp, plan = facts.task, facts.task.mdp, facts.bec.plan
     for state in belief.astray[:most]:
         right = ", ".join(action_words(task, a) for a in plan.optimal_actions(state))
-        wrong = ", ".join(
-            action_words(task, a) for a in range(mdp.n_actions) if belief.wrong[state, a]
-        )
+        wrong = ", ".join(action_words(task, int(a)) for a in belief.wrong[state].nonzero()[0])
         yield shown_name(state_in_words(mdp, state, scene), 90), right, wrong
 
 
@@ -229,7 +222,10 @@ def assumptions(facts: Facts) -> Iterator[str]:
         " that the learner knows, and so are the moves of the world; only the weights are unknown."
     )
     yield f"Rewards are discounted by {float(mdp.exact_discount):g} a step."
-    yield f"Demonstrations begin in {_starts(facts)} and are optimal."
+    own = "the world's own" if lesson.settings.get("starts") is None else "the given"
+    n = n_starts(facts.task, lesson)
+    starts = f"{own} start" if n == 1 else f"one of {own} {n} starts"
+    yield f"Demonstrations begin in {starts} and are optimal."
     if facts.bec.scope == "reachable":
         yield "Behaviour counts in every situation that some policy can reach from the start."
     else:
@@ -244,12 +240,6 @@ def assumptions(facts: Facts) -> Iterator[str]:
     if not mdp.is_deterministic():
         yield "Moves are random; what is shown are sampled episodes that can really happen."
     yield from invisible_sentences(facts.bec)
-
-
-def _starts(facts: Facts) -> str:
-    own = "the world's own" if facts.lesson.settings.get("starts") is None else "the given"
-    n = n_starts(facts.task, facts.lesson)
-    return f"{own} start" if n == 1 else f"one of {own} {n} starts"
 
 
 def python_command(lesson: Lesson) -> str:

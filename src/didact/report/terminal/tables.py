@@ -94,7 +94,8 @@ def _weights(belief: Belief, width: int, most: int) -> list[RenderableType]:
     if len(rows) > most:
         parts.append(indented(f"({counted(len(rows) - most, 'more feature')})"))
     if bars.width:
-        parts.append(indented(Text(_bars_key(belief), style="dim")))
+        key = "= 90% of the draws, • most likely (MAP), | zero"
+        parts.append(indented(Text("• weight, | zero" if belief.is_point else key, style="dim")))
     return parts
 
 
@@ -107,12 +108,6 @@ def _fitting(cells: list[dict[str, str]], width: int) -> tuple[list[str], int]:
         if room >= NARROWEST_NAME or len(heads) == 1:
             return heads, room
         heads.remove("mean" if "mean" in heads else heads[-1])
-
-
-def _bars_key(belief: Belief) -> str:
-    if belief.is_point:
-        return "• weight, | zero"
-    return "= 90% of the draws, • most likely (MAP), | zero"
 
 
 @dataclass(frozen=True)

@@ -180,12 +180,15 @@ def _table(task: Task, plan: Plan, width: int, most_states: int) -> RenderableTy
     starts = marked_starts(mdp)
     used = np.flatnonzero(~idle_states(mdp)).tolist()
     listed = used[:most_states]
-    form = _value_form(plan.values[listed])
+    largest = float(np.abs(plan.values[listed]).max())
+    form = ".3f" if largest == 0 or 0.1 <= largest < 1e6 else ".4g"
     rows = [
         (
             f"{'•' if starts[state] else ' '} {shown_name(mdp.state_name(state))}",
             f"{plan.values[state]:{form}}",
-            "◎" if mdp.terminal[state] else _listed_actions(mdp, plan, state),
+            "◎"
+            if mdp.terminal[state]
+            else ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state)),
         )
         for state in listed
     ]
@@ -203,21 +206,12 @@ def _table(task: Task, plan: Plan, width: int, most_states: int) -> RenderableTy
     return Group(drawn, indented(f"  ({rest}; --details)"))
 
 
-def _listed_actions(mdp: MDP, plan: Plan, state: int) -> str:
-    return ", ".join(shown_name(mdp.action_name(a)) for a in plan.optimal_actions(state))
-
-
 def _column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """Widths that fit: values whole, actions at least a third of the rest, then the states."""
     states, values, actions = (max(map(cell_len, column)) for column in zip(*rows, strict=True))
     rest = width - values - 2 * GAP
     actions = min(actions, max(rest - states, rest // 3, 8))
     return [min(states, max(rest - actions, 8)), values, actions]
-
-
-def _value_form(values: Any) -> str:
-    largest = float(np.abs(values).max())
-    return ".3f" if largest == 0 or 0.1 <= largest < 1e6 else ".4g"
 
 
 def _rewards(task: Task, *, is_grid: bool, width: int) -> list[Text]:

@@ -265,7 +265,10 @@ def describe_lesson(
     """
     steps = Listing("", tuple(_numbered(task, lesson, MAX_NAMED)), MAX_SHOWN, "demonstration")
     evidence = [] if lesson.within is not None else [evidence_words(verified)]
-    told = [*evidence, *([_size_words(task, lesson)] if isinstance(task, Task) else [])]
+    told = evidence
+    if isinstance(task, Task):
+        n_deciding = counted(int(deciding_states(task.mdp).sum()), "non-terminal reachable state")
+        told += [f"{n_deciding}, {counted(n_starts(task, lesson), 'start state')}"]
     facts: list[str | Listing] = [f"{'; '.join(told)}."] if told else []
     facts += [] if drawn else [steps]
     if lesson.within is None:
@@ -280,12 +283,6 @@ def describe_lesson(
     details = tuple(_details(task, lesson, verified))
     more = "all steps, half-spaces, the checker's words"
     return Description(verdict_sentence(task, lesson), tuple(facts), details, more)
-
-
-def _size_words(task: Task, lesson: Lesson) -> str:
-    n_deciding = int(deciding_states(task.mdp).sum())
-    starts = counted(n_starts(task, lesson), "start state")
-    return f"{counted(n_deciding, 'non-terminal reachable state')}, {starts}"
 
 
 def n_starts(task: Task, lesson: Lesson) -> int:
