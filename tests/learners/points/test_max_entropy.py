@@ -446,6 +446,7 @@ def test_a_saddle_above_the_start_does_not_pass_for_the_maximum():
     """Two ways to go on are equally good, so from w = 0 the gradient keeps both weights equal.
 
     One of them alone is better: the ascent from w = 0 ends at a saddle, where the gradient is zero.
+    F is symmetric in the two, so half of the plane is enough.
     """
     moves = np.zeros((5, 2, 5))
     moves[0, 0, 1] = moves[0, 1, 4] = moves[1, 0, 2] = moves[1, 1, 3] = 1.0
@@ -456,8 +457,8 @@ def test_a_saddle_above_the_start_does_not_pass_for_the_maximum():
     assert not dual.is_concave
     saddle = highest_in_ball(dual, np.zeros(2), 100.0, np.random.default_rng(0)).ascent
     belief = max_entropy(evidence, np.random.default_rng(0), penalty=0.1)
-    sides = np.linspace(-8.0, 8.0, 81)
-    highest = max(dual(np.array([x, y]))[0] for x in sides for y in sides)
+    sides = np.linspace(-8.0, 8.0, 41)
+    highest = max(dual(np.array([x, y]))[0] for x in sides for y in sides[sides <= x])
     assert saddle.point[0] == pytest.approx(saddle.point[1])
     assert saddle.value < highest - 0.1
     assert belief.map_log_posterior >= highest
