@@ -71,6 +71,7 @@ check six-cell said.jsonl
 check six-cell said.jsonl --proof
 attack six-cell lesson.json
 identify task.json --change end=3 --change discount=1/2:2
+identify task.json --goal order=0,1
 teach six-cell --lies 1
 check task.json wrong.json
 check {GRID} mixed.json --proof

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import didact
 from didact.bec.classes import EquivalenceClass
@@ -17,7 +18,7 @@ from didact.errors import DidactError
 from didact.mdp import MDP, Family, Task
 from didact.report.words.beliefs import open_lines
 from didact.teaching import identify
-from didact.teaching.identify import _proposed, invisible_words
+from didact.teaching.identify import _parsed, _proposed, invisible_words
 from tests.effort import number
 
 
@@ -139,6 +140,79 @@ def test_the_cheapest_changes_are_those_of_all_sets() -> None:
         assert found.cost == best
         assert found.is_cheapest
         assert found.confirmed
+
+
+def rays_of(rows: Sequence[Sequence[int]]) -> list[list[Fraction]] | None:
+    """Extreme rays of what fits all rows, where k - 1 of them meet; None where it holds a line."""
+    k, found = len(rows[0]), []
+    if len(solved([[Fraction(x) for x in row] for row in rows])) < k:
+        return None
+    for meeting in combinations(rows, k - 1):
+        basis = solved([[Fraction(x) for x in row] for row in meeting])
+        if len(basis) < k - 1:
+            continue
+        pivots = [next(i for i, x in enumerate(row) if x) for row in basis]
+        (free,) = set(range(k)) - set(pivots)
+        ray = [Fraction(int(i == free)) for i in range(k)]
+        for row, pivot in zip(basis, pivots, strict=True):
+            ray[pivot] = -row[free]
+        for way in (ray, [-x for x in ray]):
+            if all(sum(x * y for x, y in zip(row, way, strict=True)) >= 0 for row in rows):
+                found.append(way)
+    return found
+
+
+def reaches(task: Task, rows: Sequence[Sequence[int]], goal: str) -> bool:
+    """Whether all rewards that fit the rows are as the goal asks, by LP or extreme rays."""
+    kind, value = goal.split("=")
+    true = np.array(task.true_weights.floats) / np.linalg.norm(task.true_weights.floats)
+    if kind == "order":
+        first, second = (int(i) for i in value.split(","))
+        normals = np.array([[x / max(map(abs, row)) for x in row] for row in rows], dtype=float)
+        known, bounds = np.sign(true[first] - true[second]), []
+        for sign in (1, -1):
+            objective = np.zeros(len(true))
+            objective[[first, second]] = sign, -sign
+            zeros = np.zeros(len(normals))
+            bounds.append(linprog(objective, -normals, zeros, bounds=(-1, 1)).fun > -1e-7)
+        return all(bounds) if not known else bounds[0] if known > 0 else bounds[1]
+    rays = rays_of(rows)
+    units = [
+        np.array(r, dtype=float) / np.linalg.norm(np.array(r, dtype=float)) for r in rays or ()
+    ]
+    return rays is not None and max(np.degrees(np.arccos(u @ true)) for u in units) <= float(value)
+
+
+@pytest.mark.parametrize("goal", ["order=0,1", "order=2,0", "angle=60", "angle=80"])
+def test_the_cheapest_changes_order_a_pair_or_narrow_the_class(goal: str) -> None:
+    """Against all sets of changes, judged by LP or the extreme rays of the family's class."""
+    kinds = set()
+    for task in [*small_worlds()[1:], didact.make("random-grid", size=3, n_features=3, seed=4)]:
+        if task.mdp.n_features != 3:
+            continue
+        offered = ["discount=1/3:2", "discount=3/4", "end=1:3", "wall=1", "slip=1/5:2", "end=2:2"]
+        given = {}
+        for text in offered:
+            with suppress(DidactError):
+                given[text.partition(":")[0]] = _parsed(task, text)
+        found = identify(task, {n: (c.task, c.price) for n, c in given.items()}, goal=goal)
+        best = None
+        for size in range(len(given) + 1):
+            for chosen in combinations(given.values(), size):
+                family = Family([task, *(change.task for change in chosen)])
+                rows = didact.equivalence_class(family, arithmetic="exact").rows.exact
+                cost = sum(change.price for change in chosen)
+                if (best is None or cost < best) and rows and reaches(task, rows, goal):
+                    best = cost
+        kinds.add("none" if best is None else "some" if best else "needless")
+        assert found.confirmed == (best is not None)
+        assert (found.cost or 0) == (best or 0)
+        assert bool(best) == bool(found.changes) == found.is_cheapest
+        for change in found.tried:
+            family = Family([task, given[change.name].task])
+            rows = didact.equivalence_class(family, arithmetic="exact").rows.exact
+            assert change.is_enough == bool(rows and reaches(task, rows, goal))
+    assert len(kinds) > 1
 
 
 STOCK: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -326,6 +400,12 @@ def test_bad_input_is_one_line() -> None:
         (None, (0, 9)),
         (None, (1, 1)),
         (None, [0, 0, 0]),
+        (None, "order=1,1"),
+        (None, "order=0,9"),
+        (None, "angle=90"),
+        (None, "angle=wide"),
+        (None, "order"),
+        (None, "0,x"),
     ):
         with pytest.raises(DidactError) as raised:
             identify(task, changes, goal=goal)

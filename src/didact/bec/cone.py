@@ -189,7 +189,7 @@ class Cone:
                 f"classes must be of weights with as many entries; these have "
                 f"{self.true_weights.floats.size} and {other.true_weights.floats.size}"
             )
-        own, rows = self._defining_rows(), other._defining_rows()
+        own, rows = self.defining_rows(), other.defining_rows()
         return all(isinstance(decide(own, row), Inside) for row in rows)
 
     def equals(self, other: Cone) -> bool:
@@ -199,7 +199,8 @@ class Cone:
         """
         return self.is_subset(other) and other.is_subset(self)
 
-    def _defining_rows(self) -> list[Row]:
+    def defining_rows(self) -> list[Row]:
+        """The equalities, and one row of each facet: all others follow from them."""
         exact = self._require_exact()
         return [exact[row] for row in (*self.equalities, *self.facet_rows())]
 

@@ -16,10 +16,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from didact.errors import Unsupported
 from didact.numerics.exact import Floats, read_number
 from didact.numerics.texts import short_repr
 
@@ -170,6 +172,43 @@ def null_basis(basis: Sequence[Row], pivots: Sequence[int], n_columns: int) -> l
             direction[pivot] = -row[free] * (scale // lead)
         directions.append(primitive(direction))
     return directions
+
+
+def extreme_rays(rows: Sequence[Row], most: int) -> list[Row]:
+    """The extreme rays of {w : r.w >= 0 for all rows}, rows that span, by double description.
+
+    One row after the other cuts the cone: rays that break it are replaced by where it cuts the
+    edges between them and rays that hold it. Two rays share an edge if no third one lies on all
+    rows that both lie on. most: rays from which on it is given up.
+    """
+    start = independent(rows)
+    basis = basis_of(rows, start)
+    if basis is None:
+        raise AssertionError("the rows must span the space")
+    k, everything = len(start), sum(1 << row for row in start)
+    rays = {  # each with the rows that it lies on, as a bit mask
+        primitive(basis.direction(tuple(int(i == j) for j in range(k)))): everything & ~(1 << row)
+        for i, row in enumerate(start)
+    }
+    for number in sorted(set(range(len(rows))) - set(start)):
+        values = {ray: dot(rows[number], ray) for ray in rays}
+        kept = {
+            ray: on | (0 if values[ray] else 1 << number)
+            for ray, on in rays.items()
+            if values[ray] >= 0
+        }
+        for ray, other in product((r for r in rays if values[r] > 0), set(rays) - set(kept)):
+            common = rays[ray] & rays[other]
+            if common.bit_count() < k - 2 or any(
+                common & on == common for r, on in rays.items() if r not in (ray, other)
+            ):
+                continue
+            meeting = [values[ray] * y - values[other] * x for x, y in zip(ray, other, strict=True)]
+            kept[primitive(meeting)] = common | 1 << number
+        if len(kept) > most:
+            raise Unsupported(f"the class has more than {most:,} extreme rays")
+        rays = kept
+    return list(rays)
 
 
 def point_on(rows: Sequence[Row], entries: Sequence[Fraction]) -> list[Fraction]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from didact.cli import options, printing
-from didact.errors import InvalidParameter
 
 
 @click.command("identify")
@@ -20,9 +19,9 @@ from didact.errors import InvalidParameter
 )
 @click.option(
     "--goal",
-    metavar="I,J",
-    callback=options.numbers,
-    help="Two features that are to be told apart, as 3,5.",
+    metavar="I,J|order=I,J|angle=DEGREES",
+    help="Two features that are to be told apart, as 3,5, or ordered as the weights order them; "
+    "an angle to the weights that no reward that fits is to exceed.",
 )
 @options.horizon
 @options.scope()
@@ -31,7 +30,6 @@ from didact.errors import InvalidParameter
 def command(
     world: options.NamedWorld,
     changes: tuple[str, ...],
-    goal: list[int] | None,
     out: str | None,
     as_json: bool,
     **given: object,
@@ -39,8 +37,8 @@ def command(
     """Say what no demonstration in WORLD can teach, and the cheapest change that reveals it.
 
     Without --change starts, discounts, single walls and ends, and ends that lead back to the start
-    are tried, at the price 1 each. Exit code 0: nothing is invisible, or the changes are confirmed;
-    3: nothing tried reveals it.
+    are tried, at the price 1 each. Exit code 0: the goal is reached already, or the changes are
+    confirmed; 3: nothing tried reaches it.
     """
     from didact.files.json import require_writable
     from didact.files.kinds import PAGE
@@ -49,11 +47,8 @@ def command(
     if out is not None:
         require_writable(out, PAGE, [world.name])
     task = world.open()
-    if goal is not None and len(goal) != 2:
-        told = ",".join(map(str, goal))
-        raise InvalidParameter(f"--goal must be two features, as 3,5; it is {told}")
     with printing.waiting(f"identifying {world.name}"):
-        found = identify(task, list(changes) or None, goal=goal, **given)  # type: ignore[arg-type]
+        found = identify(task, list(changes) or None, **given)  # type: ignore[arg-type]
     if out is not None:
         found.report(out)
     printing.print_found(found, as_json=as_json, saved=out)

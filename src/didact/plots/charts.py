@@ -323,10 +323,10 @@ def bounds(found: Identification, ax: Axes | None = None, **style: Any) -> Axes:
     drawn.set_yticks(range(len(ends)), [found.mdp.feature_name(i) for i in range(len(ends))])
     drawn.set_ylim(len(ends) - 0.5, -0.5)
     drawn.set_xlim(low, high)
-    drawn.set(
-        xlabel=f"weight, in units of {found.mdp.feature_name(found.unit)}",
-        title=f"{len(found.invisible)} invisible of {found.mdp.n_features} directions",
-    )
+    told = f"{len(found.invisible)} invisible of {found.mdp.n_features} directions"
+    if found.angles is not None and found.angles[0] is not None:
+        told = f"rewards within the BEC: up to {found.angles[0]:.3g} degrees from the weights"
+    drawn.set(xlabel=f"weight, in units of {found.mdp.feature_name(found.unit)}", title=told)
     without_box(drawn, grid="x")
     return drawn
 

@@ -7,17 +7,20 @@ mu(s, a) - mu(s, b) do not see u, its own V solves that, so that no policy's row
 space is therefore the null space of the optimal policy's rows (exact), whatever policy is shown.
 
 A change is another MDP with the same features and weights: a member of a family, with a price. The
-invisible space of a family is the intersection of its members'. A set of changes reveals a goal if
-that intersection is small enough: for each direction that it still holds, one must be taken that
-sees it. That is an implicit hitting set; its bound is the proof. What is found is confirmed by
-`teach` on the resulting family, in exact arithmetic.
+invisible space of a family is the intersection of its members', and so is its BEC. A set of changes
+reaches a goal if the intersection is small enough: of each direction or reward in it that breaks
+the goal, a change must be taken that sees or excludes it. That is an implicit hitting set; its
+bound is the proof. Farkas' lemma finds rewards that order a pair the other way, and the largest
+angle to the weights, where it is below 90 degrees, is that of an extreme ray. What is found is
+confirmed by `teach` on the resulting family, in exact arithmetic.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -28,7 +31,18 @@ import numpy as np
 from didact.bec.classes import EquivalenceClass, equivalence_class, require_class
 from didact.bec.cone import WeightBound, weight_bounds
 from didact.bec.halfspaces import Scope
-from didact.bec.linear import Row, dot, independent, null_basis, primitive, row_reduced
+from didact.bec.linear import (
+    Inside,
+    Row,
+    decide,
+    dot,
+    extreme_rays,
+    negated,
+    null_basis,
+    primitive,
+    row_reduced,
+    unit_floats,
+)
 from didact.errors import DidactError, InvalidParameter, Unsupported
 from didact.inputs import (
     counted,
@@ -60,6 +74,10 @@ MAX_PROPOSED = 40
 """States that a start, a wall or an end is proposed in, evenly spaced."""
 EXACT_UP_TO = 20_000
 """States times features up to which `invisible_words` is exact: about a second."""
+MAX_RAYS = 2_000
+"""Extreme rays of a BEC up to which angles are decided; pairs of them are compared."""
+REVEAL = "reveal it"
+"""What changes are to do where no goal is given."""
 UNSEEN = 1e-9
 """Relative size below which floats say that a proposed change does not see a direction."""
 
@@ -73,11 +91,12 @@ class Change(NamedTuple):
 
 
 class TriedChange(NamedTuple):
-    """A change that was tried, and how many of the invisible directions it reveals alone."""
+    """A change that was tried: how many directions it reveals, and whether it is enough, alone."""
 
     name: str
     price: Fraction
     n_revealed: int
+    is_enough: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +109,17 @@ class Identification:
     unit: the feature whose weight is 1 or -1 in the bounds.
     bounds: smallest and largest value of each weight within the BEC, w[unit] being 1 or -1.
     unseen: constraints that no demonstration from these starts shows, with the reason.
-    changes: the cheapest that reveal the goal; None where none are needed or none do.
+    changes: the cheapest that reach the goal; None where none are needed or none do.
     cost: of the changes.
-    lower_bound: no changes that reveal the goal cost less.
+    lower_bound: no changes that reach the goal cost less.
     left: invisible directions after the changes.
-    confirmed: whether `teach` on the family of the MDP and the changes finds just these.
-    tried: the changes that were offered or proposed, and what each reveals alone; of the proposed,
-        where one reveals everything, those up to it.
+    confirmed: whether the goal is reached in the class of the MDP and the changes, which `teach`
+        can teach.
+    tried: the changes that were offered or proposed, and what each does alone; of the proposed,
+        where one is enough, those up to it.
+    goal: what the changes are to do, in words.
+    angles: of the goal of an angle, in degrees, how far from the weights a reward may be that fits,
+        before and after the changes; None where a direction is invisible.
     """
 
     task: Task | Family
@@ -111,9 +134,11 @@ class Identification:
     left: tuple[Row, ...]
     confirmed: bool
     tried: tuple[TriedChange, ...]
+    goal: str = ""
+    angles: tuple[float | None, float | None] | None = None
 
     def __repr__(self) -> str:
-        found = "none needed" if not self.invisible else "none reveals it"
+        found = "none needed" if self.confirmed else "none is enough"
         if self.changes is not None:
             found = counted(len(self.changes), "change")
         n = counted(len(self.invisible), "invisible direction")
@@ -126,17 +151,18 @@ class Identification:
 
     @property
     def is_cheapest(self) -> bool:
-        """Whether no cheaper changes among those tried reveal the goal, proved exactly."""
+        """Whether no cheaper changes among those tried reach the goal, proved exactly."""
         return self.cost is not None and self.cost == self.lower_bound
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
         bounds = [[None if b.value is None else b.value for b in pair] for pair in self.bounds]
         names = ("invisible", "told", "unit", "cost", "lower_bound", "left", "confirmed")
+        more = ("goal", "angles")
         document: dict[str, Any] = plain_document(
             {
                 "task": self.task.name,
-                **{name: getattr(self, name) for name in names},
+                **{name: getattr(self, name) for name in (*names, *more)},
                 "bounds": bounds,
                 "unseen": [missing.document() for missing in self.unseen],
                 "changes": None
@@ -208,23 +234,32 @@ def _range_words(lowest: WeightBound, highest: WeightBound) -> str:
 
 
 def change_lines(found: Identification) -> list[str]:
-    """Which changes reveal what is invisible, and what others do alone."""
-    if not found.invisible:
-        return []
+    """Which changes reach the goal, and what others do alone."""
+    lines = []
+    if found.angles is not None:
+        lines = [f"Rewards within the BEC are up to {_degrees(found.angles[0])} from the weights."]
+    if found.changes is None and found.confirmed:
+        return [*lines, f"No change is needed to {found.goal}."] * (found.goal != REVEAL)
     if found.changes is None:
-        return [f"None of {counted(len(found.tried), 'change')} tried reveals what was asked for."]
+        return [*lines, f"None of {counted(len(found.tried), 'change')} tried can {found.goal}."]
     named = ", ".join(change.name for change in found.changes)
     what = "nothing is invisible" if not found.left else f"{len(found.left)} stay invisible"
+    if found.angles is not None:
+        what = f"they are up to {_degrees(found.angles[1])}"
     cheapest = "proved cheapest" if found.is_cheapest else f"at least {found.lower_bound} needed"
     sure = "confirmed by teach" if found.confirmed else "not confirmed"
-    lines = [f"To reveal it: {named}; cost {found.cost}, {cheapest}; then {what} ({sure})."]
+    lines.append(f"To {found.goal}: {named}; cost {found.cost}, {cheapest}; then {what} ({sure}).")
     taken = {change.name for change in found.changes}
-    others = [change for change in found.tried if change.n_revealed and change.name not in taken]
+    others = [c for c in found.tried if (c.n_revealed or c.is_enough) and c.name not in taken]
     if others:
         best = sorted(others, key=lambda change: (-change.n_revealed, change.price))[:3]
         each = "; ".join(f"{c.name} {c.n_revealed} for {c.price}" for c in best)
         lines.append(f"Others reveal something alone ({len(others)}): {each}.")
     return lines
+
+
+def _degrees(angle: float | None) -> str:
+    return "180 degrees" if angle is None else f"{angle:.3g} degrees"
 
 
 @explains_names
@@ -245,7 +280,9 @@ def identify(
         begins again), 'start=0', 'slip=0.1' and 'world=NAME', each at the price 1, or at
         'wall=12:3' the price 3; of a family those of the first member, or of the one named as in
         '2/wall=12'. None proposes starts, discounts, single walls and ends, and restarts.
-    goal: a pair of features (i, j) to be told apart, a direction (k,) whose return is to be fixed,
+    goal: a pair of features (i, j) to be told apart, or 'i,j'; a direction (k,) whose return is to
+        be fixed; 'order=i,j', a pair that every reward that fits is to order as the weights do;
+        'angle=10', degrees below 90 within which all rewards that fit are to be of the weights;
         or None: everything that all changes together reveal.
     horizon: steps of a demonstration, for what is not shown from the starts; as in `teach`.
     scope: 'reachable' or 'all': whose states count.
@@ -256,41 +293,38 @@ def identify(
     bec = equivalence_class(task, scope=scope, arithmetic="exact") if bec is None else bec
     if bec.rows.exact is None:
         raise Unsupported("identify needs exact numbers; give the class of arithmetic='exact'")
-    invisible = _invisible(bec)
+    invisible, own = _invisible(bec), bec.cone.defining_rows()
     members = _members(task)
     told = tuple(direction_words(members[0].mdp, direction) for direction in invisible)
-    functionals = _goal(members[0].mdp, goal)
+    wanted = _goal(members[0].mdp, primitive(bec.cone.true_weights.fractions()), goal)
     unit, bounds = _bounds(bec)
     lesson = teach(task, horizon=horizon, bec=bec)
     offered = None if changes is None else _given(task, changes)
     chosen: tuple[Change, ...] | None = None
     tried: tuple[TriedChange, ...] = ()
-    minimum, left, confirmed = None, invisible, not invisible
-    if invisible:
+    minimum, left, confirmed, reached = None, invisible, wanted.is_reached(own), own
+    if not confirmed:
         candidates: Sequence[Any] = _proposed(task) if offered is None else offered
-        is_exact = offered is not None
-        spaces = _revealed(candidates, invisible, scope, exact=is_exact)
-        candidates = candidates[: len(spaces)]
-        tried = tuple(
-            TriedChange(c.name, c.price, len(s)) for c, s in zip(candidates, spaces, strict=True)
+        tried, stated = _try(candidates, own, wanted, scope, is_proposed=offered is None)
+        minimum = _cheapest(own, [change.price for change in tried], stated, wanted)
+    if minimum is not None:
+        taken = [candidates[n] for n in minimum.chosen]
+        chosen = tuple(Change(c.name, c.task, c.price) for c in taken)
+        family = Family(
+            [*members, *(change.task for change in chosen)], name=f"{task.name}, changed"
         )
-        found = _cheapest(invisible, candidates, spaces, functionals)
-        if found is not None:
-            chosen, minimum = found
-            family = Family(
-                [*members, *(change.task for change in chosen)], name=f"{task.name}, changed"
-            )
-            of_family = equivalence_class(family, scope=scope, arithmetic="exact")
-            left = _invisible(of_family)
-            # Single steps from everywhere are all listed: SCOT completes its lesson if any does.
-            lesson_of_all = teach(family, teacher="scot", bec=of_family, horizon=1, starts="all")
-            is_taught = lesson_of_all.is_complete
-            confirmed = is_taught and not any(dot(f, u) for f in functionals for u in left)
+        of_family = equivalence_class(family, scope=scope, arithmetic="exact")
+        left, reached = _invisible(of_family), of_family.cone.defining_rows()
+        # Single steps from everywhere are all listed: SCOT completes its lesson if any does.
+        lesson_of_all = teach(family, teacher="scot", bec=of_family, horizon=1, starts="all")
+        is_all = wanted.is_open and not any(n_seen(left, rows) for rows in stated)
+        confirmed = lesson_of_all.is_complete and (is_all or wanted.is_reached(reached))
     return Identification(
         *(task, invisible, told, unit, bounds, lesson.uncovered, chosen),
         None if minimum is None else whole_if_whole(Fraction(minimum.cost)),
         None if minimum is None else whole_if_whole(Fraction(minimum.lower_bound)),
-        *(left, confirmed, tried),
+        *(left, confirmed, tried, wanted.words),
+        (wanted.widest(own), wanted.widest(reached)) if wanted.cosine else None,
     )
 
 
@@ -300,23 +334,27 @@ def _members(task: Task | Family) -> tuple[Task, ...]:
 
 def _invisible(bec: EquivalenceClass) -> tuple[Row, ...]:
     """The integer basis of the directions that no row of a class sees."""
-    assert bec.rows.exact is not None
-    rows = list(bec.rows.exact)
-    k = len(bec.cone.true_weights.floats)
-    basis, pivots = row_reduced(rows) if rows else ([], [])
-    return tuple(null_basis(basis, pivots, k))
+    return tuple(_hidden(bec.cone.defining_rows(), len(bec.cone.true_weights.floats)))
+
+
+def _hidden(rows: Sequence[Row], k: int) -> list[Row]:
+    """A basis of the directions (k,) that no row sees."""
+    return null_basis(*row_reduced(rows), k)
+
+
+def n_seen(directions: Sequence[Row], rows: Sequence[Row]) -> int:
+    """The dimension of what rows see of some independent directions."""
+    return len(row_reduced([tuple(dot(row, u) for u in directions) for row in rows])[1])
 
 
 def _bounds(bec: EquivalenceClass) -> tuple[int, tuple[tuple[WeightBound, WeightBound], ...]]:
     """The unit, the largest weight, and what each weight may be in it."""
-    weights, rows = bec.cone.true_weights.fractions(), bec.rows.exact
-    assert rows is not None
+    weights = bec.cone.true_weights.fractions()
     unit = max(range(len(weights)), key=lambda i: abs(weights[i]))
     if not weights[unit]:
         return unit, ()
-    spanning = [rows[m[0]] for m in bec.cone.facets] + [rows[r] for r in bec.cone.equalities]
     sign = 1 if weights[unit] > 0 else -1
-    return unit, tuple(weight_bounds(spanning, len(weights), unit, sign))
+    return unit, tuple(weight_bounds(bec.cone.defining_rows(), len(weights), unit, sign))
 
 
 def direction_words(mdp: MDP, direction: Row) -> str:
@@ -349,24 +387,126 @@ def _named(mdp: MDP, feature: int) -> str:
     return f"feature {feature}" if names is None else str(names[feature])
 
 
-def _goal(mdp: MDP, goal: Any) -> list[Row]:
-    """The functionals of the weights that are to be seen; none for everything that can be."""
+@dataclass(frozen=True)
+class ChangeGoal:
+    """What changes are to do, and the directions or rewards that break it; one of three, or none.
+
+    seen: functionals of the weights whose values are to show.
+    above: functionals that no reward that fits may make negative.
+    cosine: of an angle, squared; no reward that fits may be farther from the weights.
+    Of none of them: to show what any change shows.
+    """
+
+    words: str
+    weights: Row
+    seen: tuple[Row, ...] = ()
+    above: tuple[Row, ...] = ()
+    cosine: Fraction | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it depends on the changes what is to show."""
+        return not self.seen and not self.is_of_rewards
+
+    @property
+    def is_of_rewards(self) -> bool:
+        """Whether rewards break it, and not directions whichever way they are taken."""
+        return bool(self.above) or self.cosine is not None
+
+    def is_reached(self, rows: Sequence[Row]) -> bool:
+        """Whether nothing that fits these rows breaks it."""
+        return next(self.broken(rows), None) is None
+
+    def broken(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """Directions or rewards that fit the rows and break it; none where it is reached."""
+        for functional in self.above:
+            if not isinstance(verdict := decide(rows, functional), Inside):
+                yield verdict.witness
+        if self.cosine is not None:
+            yield from self._beyond(rows, self.cosine)
+        elif not self.above:
+            for u in _hidden(rows, len(self.weights)):
+                if not self.seen or any(dot(functional, u) for functional in self.seen):
+                    yield u
+
+    def _beyond(self, rows: Sequence[Row], cosine: Fraction) -> Iterator[Row]:
+        """Rewards that are too far from the weights: extreme rays, since the angle is acute."""
+        hidden, size = _hidden(rows, len(self.weights)), dot(self.weights, self.weights)
+        for u in hidden:
+            yield negated(u) if dot(u, self.weights) > 0 else u
+        for ray in () if hidden else extreme_rays(rows, MAX_RAYS):
+            along = dot(ray, self.weights)
+            if along <= 0 or along**2 < cosine * size * dot(ray, ray):
+                yield ray
+
+    def widest(self, rows: Sequence[Row]) -> float | None:
+        """The largest angle of rewards that fit to the weights in degrees; None if unbounded."""
+        if _hidden(rows, len(self.weights)):
+            return None
+        units = unit_floats([self.weights, *extreme_rays(rows, MAX_RAYS)])
+        chords = np.linalg.norm(units[1:] - units[0], axis=1)
+        return float(np.degrees(2 * np.arcsin(np.minimum(1.0, chords / 2))).max(initial=0.0))
+
+
+def _goal(mdp: MDP, weights: Row, goal: Any) -> ChangeGoal:
+    """The goal that is asked for."""
+    kind, value = "", goal
     if goal is None:
-        return []
+        return ChangeGoal(REVEAL, weights)
+    if isinstance(goal, str):
+        kind, _, value = goal.rpartition("=")
+    if kind == "angle":
+        found = _goal_of_angle(weights, value)
+    elif kind in ("", "order"):
+        given = value.split(",") if isinstance(value, str) else value
+        found = _goal_of_features(mdp, weights, given, is_ordered=bool(kind))
+    else:
+        found = None
+    if found is not None:
+        return found
     k = mdp.n_features
-    listed = entries(goal, "goal", "features, or of the entries of a direction")
-    if len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed) and k != 2:
+    raise InvalidParameter(
+        f"goal must be a pair of different features from 0 to {k - 1}, as 0,1 or order=0,1, "
+        f"angle= with degrees between 0 and 90, or a direction ({k},) that is not 0; "
+        f"it is {shown(goal)}"
+    )
+
+
+def _goal_of_angle(weights: Row, value: str) -> ChangeGoal | None:
+    """An angle below 90 degrees; None where it is another, or the weights have no direction."""
+    angle = read_number(value, "goal angle=")
+    if not 0 < angle < 90 or not any(weights):
+        return None
+    words = f"bring all rewards that fit within {value} degrees of the weights"
+    return ChangeGoal(words, weights, cosine=Fraction(math.cos(math.radians(angle))) ** 2)
+
+
+def _goal_of_features(mdp: MDP, weights: Row, given: Any, *, is_ordered: bool) -> ChangeGoal | None:
+    """A pair of features or a direction; None where it is neither."""
+    k, listed = mdp.n_features, entries(given, "goal", "features, or of the entries of a direction")
+    listed = [int(x) if isinstance(x, str) and x.strip().isdecimal() else x for x in listed]
+    if len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed):
         first, second = int(listed[0]), int(listed[1])
-        if first != second:
-            return [tuple((i == first) - (i == second) for i in range(k))]
-    if len(listed) == k:
+        if first != second and (is_ordered or k != 2):
+            return _goal_of_pair(mdp, weights, first, second, is_ordered)
+    if len(listed) == k and not is_ordered:
         row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
         if any(row):
-            return [row]
-    raise InvalidParameter(
-        f"goal must be a pair of different features from 0 to {k - 1} or a direction ({k},) that "
-        f"is not 0; it is {shown(goal)}"
-    )
+            return ChangeGoal("fix the return of the direction", weights, seen=(row,))
+    return None
+
+
+def _goal_of_pair(mdp: MDP, weights: Row, first: int, second: int, is_ordered: bool) -> ChangeGoal:
+    """A pair of features that is to be told apart, or ordered as the weights order it."""
+    one, other = _named(mdp, first), _named(mdp, second)
+    row = tuple((i == first) - (i == second) for i in range(len(weights)))
+    if not is_ordered:
+        return ChangeGoal(f"tell {one} and {other} apart", weights, seen=(row,))
+    if not (above := dot(row, weights)):
+        return ChangeGoal(f"hold {one} equal to {other}", weights, above=(row, negated(row)))
+    if above < 0:
+        one, other, row = other, one, negated(row)
+    return ChangeGoal(f"order {one} above {other}", weights, above=(row,))
 
 
 def _given(task: Task | Family, changes: Any) -> list[Change]:
@@ -568,100 +708,76 @@ class _Lazy:
         return _changed(*self.how)
 
 
-def _revealed(
-    candidates: Sequence[Any], invisible: Sequence[Row], scope: Scope, *, exact: bool
-) -> list[tuple[Row, ...]]:
-    """Rows that span what each change sees of the invisible directions.
+def _try(
+    candidates: Sequence[Any],
+    own: Sequence[Row],
+    goal: ChangeGoal,
+    scope: Scope,
+    *,
+    is_proposed: bool,
+) -> tuple[tuple[TriedChange, ...], list[list[Row]]]:
+    """What each change does alone, and the rows that define its BEC.
 
-    exact: else floats look first, and the search ends with a change that reveals everything.
+    own: rows of the MDP itself. is_proposed: the search ends with a change that is enough, since
+    all have one price; and where directions are to show, floats look first.
     """
-    spaces: list[tuple[Row, ...]] = []
+    invisible = _hidden(own, len(goal.weights))
+    tried, stated = list[TriedChange](), list[list[Row]]()
     tell = counting("identify: {:,} of {:,} changes")
     for number, change in enumerate(candidates):
         if tell is not None and number % 10 == 0:
             tell(number, len(candidates))
-        spaces.append(_sees(change, invisible, scope, exact=exact))
-        if not exact and not _kept(invisible, spaces[-1:]):
-            break  # proposals all have the lowest price
-    return spaces
+        is_exact = not is_proposed or goal.is_of_rewards
+        stated.append(_stated(change, invisible, scope, exact=is_exact))
+        n, is_enough = n_seen(invisible, stated[-1]), goal.is_reached([*own, *stated[-1]])
+        tried.append(TriedChange(change.name, change.price, n, is_enough))
+        if is_proposed and is_enough:
+            break
+    return tuple(tried), stated
 
 
 def _cheapest(
-    invisible: Sequence[Row],
-    candidates: Sequence[Any],
-    spaces: Sequence[tuple[Row, ...]],
-    functionals: Sequence[Row],
-) -> tuple[tuple[Change, ...], Minimum] | None:
-    """The cheapest changes after which the functionals are seen, or all that can be is."""
-    everything = _kept(invisible, spaces)
-    goals = [*functionals] if functionals else _others(invisible, everything)
+    own: Sequence[Row],
+    prices: Sequence[Fraction],
+    stated: Sequence[Sequence[Row]],
+    goal: ChangeGoal,
+) -> Minimum | None:
+    """The cheapest changes that reach the goal; None where all together do not.
+
+    own: rows of the MDP itself. stated: those of each change.
+    """
 
     def find_gap(chosen: tuple[int, ...]) -> set[int] | None:
-        still = _kept(invisible, (spaces[number] for number in chosen))
-        for direction in still:
-            if any(dot(f, direction) for f in goals):
-                return {
-                    n for n, rows in enumerate(spaces) if any(dot(row, direction) for row in rows)
-                }
+        for reward in goal.broken([*own, *(row for n in chosen for row in stated[n])]):
+            ways = [reward] if goal.is_of_rewards else [reward, negated(reward)]
+            cut = {
+                n
+                for n, rows in enumerate(stated)
+                if any(dot(row, way) < 0 for row in rows for way in ways)
+            }
+            if cut or not goal.is_open:
+                return cut
         return None
 
-    if not goals:
-        return None
     try:  # prices are exact, and so is what each change sees
-        found = cheapest_cover(
-            [()] * len(candidates), [change.price for change in candidates], find_gap
-        )
+        found = cheapest_cover([()] * len(prices), prices, find_gap)
     except Uncoverable:
         return None
-    chosen = tuple(
-        Change(candidates[n].name, candidates[n].task, candidates[n].price) for n in found.chosen
-    )
-    if not chosen:
-        return None
-    return chosen, found
+    return found if found.chosen else None
 
 
-def _others(invisible: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
-    """Functionals that vanish on what is kept and on nothing more of what was invisible."""
-    k = len(invisible[0])
-    basis, pivots = row_reduced(list(kept)) if kept else ([], [])
-    outside = null_basis(basis, pivots, k)
-    return [row for row in outside if any(dot(row, u) for u in invisible)]
+def _stated(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool) -> list[Row]:
+    """Rows of the changed MDP that define its BEC; none where it cannot be made.
 
-
-def _kept(invisible: Sequence[Row], seen_by: Iterable[Sequence[Row]]) -> list[Row]:
-    """The combinations of invisible directions that no row sees."""
-    rows = [tuple(dot(row, u) for u in invisible) for each in seen_by for row in each]
-    basis, pivots = row_reduced(rows) if rows else ([], [])
-    mixed = null_basis(basis, pivots, len(invisible))
-    return [
-        primitive(
-            [
-                sum(c * u[i] for c, u in zip(mix, invisible, strict=True))
-                for i in range(len(invisible[0]))
-            ]
-        )
-        for mix in mixed
-    ]
-
-
-def _sees(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool) -> tuple[Row, ...]:
-    """Rows of the changed MDP that span what it sees of the invisible directions.
-
-    exact: else floats may say that it sees nothing, and only what sees something is made exact.
+    exact: else floats may say first that it sees none of the invisible directions.
     """
     try:
         other = change.task
     except DidactError:
-        return ()
+        return []
     if not exact and not _sees_in_floats(other.mdp, invisible):
-        return ()
-    rows = equivalence_class(other, scope=scope, arithmetic="exact").rows.exact
-    assert rows is not None
-    images = [tuple(dot(row, u) for u in invisible) for row in rows]
-    useful = [i for i, image in enumerate(images) if any(image)]
-    kept = independent([images[i] for i in useful])
-    return tuple(rows[useful[i]] for i in kept)
+        return []
+    return equivalence_class(other, scope=scope, arithmetic="exact").cone.defining_rows()
 
 
 def _sees_in_floats(mdp: MDP, invisible: Sequence[Row]) -> bool:

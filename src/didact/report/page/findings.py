@@ -110,6 +110,10 @@ def spans(ends: Sequence[tuple[End, End]], marked: Sequence[bool]) -> list[Span]
     return found
 
 
+def _yes(is_so: bool) -> str:
+    return "yes" if is_so else ""
+
+
 def _end(value: End) -> str:
     return "any" if value is None else amount(float(value))
 
@@ -127,9 +131,12 @@ def identification_parts(found: Identification) -> FindingParts:
     taken = {change.name for change in found.changes or ()}
     tried = sorted(found.tried, key=lambda c: (c.name not in taken, -c.n_revealed, c.price))
     changes: Rows = [
-        ([c.name, str(c.price), str(c.n_revealed), "yes" if c.name in taken else ""], None)
+        (
+            [c.name, str(c.price), str(c.n_revealed), *map(_yes, (c.is_enough, c.name in taken))],
+            None,
+        )
         for c in tried
-        if c.n_revealed or c.name in taken
+        if c.n_revealed or c.is_enough or c.name in taken
     ]
     unit = mdp.feature_name(found.unit)
     return FindingParts(
@@ -148,7 +155,9 @@ def identification_parts(found: Identification) -> FindingParts:
                 [([m.words, m.reason], None) for m in found.unseen],
             ),
             FindingTable(
-                "Changes that reveal something", ("change", "price", "reveals", "taken"), changes
+                "Changes that reveal something",
+                ("change", "price", "reveals", "enough alone", "taken"),
+                changes,
             ),
         ],
         {},
