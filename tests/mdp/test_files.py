@@ -806,8 +806,10 @@ def test_defaults(tmp_path):
 
 def test_what_is_wrong_is_told_with_its_place(tmp_path):
     path, right = tmp_path / "family.json", family_document(family())
-    assert "format 'didact.family/1'" in family_refusal(path, {**right, "format": "didact.task/1"})
-    assert "format 'didact.family/1'" in family_refusal(path, [])
+    assert "format must be 'didact.family/1'" in family_refusal(
+        path, {**right, "format": "didact.task/1"}
+    )
+    assert "with format 'didact.family/1'" in family_refusal(path, [])
     assert "members is missing" in family_refusal(
         path, {"format": "didact.family/1", "weights": []}
     )

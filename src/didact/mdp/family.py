@@ -102,9 +102,6 @@ class Family:
 
         write_json(family_document(self), path)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.members, self.names, self.name)
-
     _repr_html_ = in_notebook
 
     def __repr__(self) -> str:
@@ -112,10 +109,6 @@ class Family:
         counts = {"member": len(self), "state": n_states, "feature": self.n_features}
         sizes = ", ".join(counted(n, thing) for thing, n in counts.items())
         return f"Family({shown_name(self.name)!r}, {sizes})"
-
-
-def _restored(members: tuple[Task, ...], names: tuple[str, ...], name: str) -> Family:
-    return Family(members, names=names, name=name)
 
 
 def _as_members(given: Any) -> tuple[Task, ...]:

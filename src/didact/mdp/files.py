@@ -7,7 +7,8 @@ the family's."""
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import read_json
@@ -19,6 +20,7 @@ from didact.mdp.task import Task
 from didact.mdp.transitions import Transitions, require_index, require_sizes
 from didact.numerics.exact import write_number
 
+Subject = TypeVar("Subject", bound=Task | Family)
 TASK_FORMAT = "didact.task/1"
 _REQUIRED = ("n_states", "n_actions", "transitions", "features", "weights", "discount")
 _OPTIONAL = (
@@ -39,22 +41,21 @@ def load_task(path: str | os.PathLike[str]) -> Task:
 
     path: of the file.
     """
+    return _loaded(path, task_from_document)
+
+
+def _loaded(path: str | os.PathLike[str], read: Callable[[Any], Subject]) -> Subject:
+    """What a reader makes of a file's document; what is wrong with it is told with its path."""
     document = read_json(path)
     try:
-        return task_from_document(document)
+        return read(document)
     except InvalidInput as error:
         raise InvalidFile(f"{shown_path(path)}: {error}") from None
 
 
 def task_from_document(document: Any) -> Task:
     """The task that a `didact.task/1` object describes."""
-    _require_format(document)
-    for name in _REQUIRED:
-        if name not in document:
-            raise InvalidFile(f"{name} is missing; a task file needs {', '.join(_REQUIRED)}")
-    unknown = sorted(set(document) - set(_REQUIRED) - set(_OPTIONAL) - {"format"})
-    if unknown:
-        raise InvalidFile(f"{shown(unknown[0])} is not part of {TASK_FORMAT}; remove it")
+    _require_fields(document, TASK_FORMAT, _REQUIRED, _OPTIONAL)
     for name in ("transitions", "features", "weights"):
         if not isinstance(document[name], list):
             raise InvalidFile(f"{name} must be a list; it is {shown(document[name])}")
@@ -97,14 +98,24 @@ def _require_claims(document: dict[str, Any], terminal: list[Any]) -> None:
         )
 
 
-def _require_format(document: Any) -> None:
+def _require_fields(
+    document: Any, format: str, required: Sequence[str], optional: Sequence[str]
+) -> None:
+    """Refuse what is no object of this format with these fields and no others."""
     if not isinstance(document, dict):
-        raise InvalidFile(f"must hold one JSON object with format {TASK_FORMAT!r}")
-    given = document.get("format")
-    if given != TASK_FORMAT:
+        raise InvalidFile(f"must hold one JSON object with format {format!r}")
+    if document.get("format") != format:
         raise InvalidFile(
-            f"format must be {TASK_FORMAT!r}, which this didact reads; it is {shown(given)}"
+            f"format must be {format!r}, which this didact reads; it is "
+            f"{shown(document.get('format'))}"
         )
+    kind = format.removeprefix("didact.").partition("/")[0]
+    for name in required:
+        if name not in document:
+            raise InvalidFile(f"{name} is missing; a {kind} file needs {', '.join(required)}")
+    unknown = sorted(set(document) - {"format", *required, *optional})
+    if unknown:
+        raise InvalidFile(f"{shown(unknown[0])} is not part of {format}; remove it")
 
 
 def _listed(document: dict[str, Any], name: str) -> list[Any] | None:
@@ -157,9 +168,10 @@ def task_document(task: Task) -> dict[str, Any]:
             if share
         ],
         "terminal": [state for state, ends in enumerate(mdp.terminal.tolist()) if ends],
-        "state_names": _as_list(mdp.state_names),
-        "action_names": _as_list(mdp.action_names),
-        "feature_names": _as_list(mdp.feature_names),
+        **{
+            name: list(getattr(mdp, name)) if getattr(mdp, name) else None
+            for name in ("state_names", "action_names", "feature_names")
+        },
         "layout": None
         if task.layout is None
         else {k: list(v) if isinstance(v, tuple) else v for k, v in task.layout.items()},
@@ -177,10 +189,6 @@ def _nested(numbers: Any) -> Any:
     return fill(codes.tolist())
 
 
-def _as_list(names: tuple[str, ...] | None) -> list[str] | None:
-    return None if names is None else list(names)
-
-
 FAMILY_FORMAT = "didact.family/1"
 _FAMILY_REQUIRED = ("weights", "members")
 _FAMILY_OPTIONAL = ("name", "names")
@@ -192,23 +200,14 @@ def load_family(path: str | os.PathLike[str]) -> Family:
 
     path: of the file; the files of members are named relative to it.
     """
-    document = read_json(path)
-    try:
-        return family_from_document(document, os.path.dirname(os.fspath(path)))
-    except InvalidInput as error:
-        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+    folder = os.path.dirname(os.fspath(path))
+    return _loaded(path, lambda document: family_from_document(document, folder))
 
 
 def load_task_or_family(path: str | os.PathLike[str]) -> Task | Family:
     """The task or the family in a file, whichever its format says."""
-    document = read_json(path)
-    is_family = isinstance(document, dict) and document.get("format") == FAMILY_FORMAT
-    try:
-        if is_family:
-            return family_from_document(document, os.path.dirname(os.fspath(path)))
-        return task_from_document(document)
-    except InvalidInput as error:
-        raise InvalidFile(f"{shown_path(path)}: {error}") from None
+    folder = os.path.dirname(os.fspath(path))
+    return _loaded(path, lambda document: task_or_family_from_document(document, folder))
 
 
 def family_document(family: Family) -> dict[str, Any]:
@@ -228,16 +227,7 @@ def family_document(family: Family) -> dict[str, Any]:
 
 def family_from_document(document: Any, folder: str = "") -> Family:
     """The family that a `didact.family/1` object describes; folder: where paths begin."""
-    if not isinstance(document, dict) or document.get("format") != FAMILY_FORMAT:
-        raise InvalidFile(f"must hold one JSON object with format {FAMILY_FORMAT!r}")
-    for name in _FAMILY_REQUIRED:
-        if name not in document:
-            raise InvalidFile(
-                f"{name} is missing; a family file needs {', '.join(_FAMILY_REQUIRED)}"
-            )
-    unknown = sorted(set(document) - {"format", *_FAMILY_REQUIRED, *_FAMILY_OPTIONAL})
-    if unknown:
-        raise InvalidFile(f"{shown(unknown[0])} is not part of {FAMILY_FORMAT}; remove it")
+    _require_fields(document, FAMILY_FORMAT, _FAMILY_REQUIRED, _FAMILY_OPTIONAL)
     for name in ("weights", "members", "names"):
         value = document.get(name)
         if not isinstance(value, list) and not (name == "names" and value is None):
@@ -252,14 +242,18 @@ def family_from_document(document: Any, folder: str = "") -> Family:
     return Family(members, names=document.get("names"), name=document.get("name", "family"))
 
 
-def task_or_family_from_document(document: Any) -> Task | Family:
-    """The task or the family of a document; members that are files are refused."""
+def task_or_family_from_document(document: Any, folder: str | None = None) -> Task | Family:
+    """The task or the family of a document.
+
+    folder: where paths of members begin; None refuses members that are files.
+    """
     if not isinstance(document, dict) or document.get("format") != FAMILY_FORMAT:
         return task_from_document(document)
     members = document.get("members")
-    if isinstance(members, list) and not all(isinstance(member, dict) for member in members):
+    listed = members if isinstance(members, list) else []
+    if folder is None and not all(isinstance(member, dict) for member in listed):
         raise InvalidParameter("members must stand in the family's own file; one is a path")
-    return family_from_document(document)
+    return family_from_document(document, folder or "")
 
 
 def _require_weights(first: Task, given: list[Any]) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,24 +91,20 @@ class MDP:
         """A."""
         return self.transitions.n_actions
 
-    @property
+    @cached_property
     def n_going(self) -> int:
         """How many states are not terminal."""
-        if "n_going" not in self._derived:
-            self._derived["n_going"] = int((~self.terminal).sum())
-        return int(self._derived["n_going"])
+        return int((~self.terminal).sum())
 
     @property
     def n_features(self) -> int:
         """k."""
         return int(self.features.floats.shape[-1])
 
-    @property
+    @cached_property
     def discount(self) -> float:
         """The discount as a float; `exact_discount` is what was given."""
-        if "discount" not in self._derived:
-            self._derived["discount"] = float(self.exact_discount)
-        return float(self._derived["discount"])
+        return float(self.exact_discount)
 
     @property
     def has_action_features(self) -> bool:
@@ -116,9 +113,7 @@ class MDP:
 
     def is_deterministic(self) -> bool:
         """Whether every action has one possible next state."""
-        if "deterministic" not in self._derived:
-            self._derived["deterministic"] = self.transitions.is_deterministic()
-        return bool(self._derived["deterministic"])
+        return self.transitions.is_deterministic()
 
     def state_name(self, state: int) -> str:
         """The state's name, or its number.

@@ -5,8 +5,8 @@ from didact.worlds.garnet import garnet
 from didact.worlds.grids import gridworld, random_grid
 from didact.worlds.gym.minigrid import from_minigrid
 from didact.worlds.gym.tables import from_gymnasium
-from didact.worlds.gym.tabularise import from_environment
 from didact.worlds.gym.trained import load_agent
+from didact.worlds.gym.walks import from_environment
 from didact.worlds.opening import make
 from didact.worlds.registry import REQUIRED, WorldInfo, register_world, worlds
 

@@ -30,7 +30,7 @@ from didact.registry import options_of
 from didact.worlds.gym.environments import has_table, is_changing, make_environment, wrappers_of
 from didact.worlds.gym.minigrid import from_minigrid, is_minigrid, require_minigrid
 from didact.worlds.gym.tables import from_gymnasium
-from didact.worlds.gym.tabularise import from_environment
+from didact.worlds.gym.walks import from_environment
 from didact.worlds.registry import make_registered, worlds
 
 _PAIR = re.compile(r"[0-9]{1,30}x[0-9]{1,30}")

@@ -19,8 +19,8 @@ from didact.mdp import Demonstration
 from didact.mdp.files import task_document
 from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.formats import datasets_root, load_recording
-from didact.mdp.recordings.minari import Episode, read_episodes, read_minari, write_episodes
-from didact.mdp.recordings.recording import Recording
+from didact.mdp.recordings.minari import read_episodes, read_minari, write_episodes
+from didact.mdp.recordings.recording import Episode, Recording
 from didact.teaching import teach
 from didact.worlds import from_gymnasium, make
 from didact.worlds.opening import environment_task, recorded_task

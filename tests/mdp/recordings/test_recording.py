@@ -108,12 +108,14 @@ def test_steps_follow_the_model_and_their_rewards_sum_to_the_return(task, seed):
     policy = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
     shown = rollout(mdp, policy, horizon=4, seed=rng)
     steps = steps_of(task, shown)
-    assert list(zip(steps.states[:-1].tolist(), steps.actions.tolist(), strict=True)) == list(shown)
+    assert list(zip(steps.observations[:-1].tolist(), steps.actions.tolist(), strict=True)) == list(
+        shown
+    )
     moves = mdp.transitions.matrix().toarray()
-    last = moves[steps.states[-2] * mdp.n_actions + steps.actions[-1]]
-    assert last[steps.states[-1]] == last.max()
-    assert steps.ends == bool(mdp.terminal[steps.states[-1]])
-    visited = [*shown, *([(int(steps.states[-1]), 0)] if steps.ends else [])]
+    last = moves[steps.observations[-2] * mdp.n_actions + steps.actions[-1]]
+    assert last[steps.observations[-1]] == last.max()
+    assert steps.ended == bool(mdp.terminal[steps.observations[-1]])
+    visited = [*shown, *([(int(steps.observations[-1]), 0)] if steps.ended else [])]
     pays = [
         float(mdp.features.floats[s, a] @ task.weights)
         if mdp.has_action_features

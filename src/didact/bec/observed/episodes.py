@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from didact.bec.observed.branches import held_actions
 from didact.bec.observed.setting import Floats, Setting, StepRewards, in_step
 from didact.errors import InvalidParameter, NotConverged
-from didact.mdp.recordings.minari import Episode
+from didact.mdp.recordings.recording import Episode
 from didact.random import stream
 from didact.stages import Deadline, deadline, stage
 from didact.worlds.simulators.batches import Features, Policy, Simulator, SimulatorBatch

@@ -56,7 +56,8 @@ from didact.inputs import (
     shown,
     whole_number,
 )
-from didact.mdp.recordings.minari import Episode, read_episodes
+from didact.mdp.recordings.minari import read_episodes
+from didact.mdp.recordings.recording import Episode
 from didact.random import Seed, as_generator
 from didact.stages import Forecast, deadline, stage, unhurried, within
 from didact.worlds.gym.environments import make_environment

@@ -27,8 +27,8 @@ from didact.mdp.observations import ObservedDemonstration
 from didact.mdp.recordings.arrow import read_lists
 from didact.mdp.recordings.recording import (
     MAX_PAIRS,
+    Episode,
     Recording,
-    Steps,
     lesson_in,
     pairs_of,
     require_size,
@@ -147,12 +147,12 @@ def _batches(recording: Recording) -> Iterator[list[dict[str, Any]]]:
         yield [_row(steps_of(recording.task, demonstration)) for demonstration in part]
 
 
-def _row(steps: Steps) -> dict[str, Any]:
+def _row(steps: Episode) -> dict[str, Any]:
     return {
-        "obs": steps.states.tolist(),
+        "obs": steps.observations.tolist(),
         "acts": steps.actions.tolist(),
         "infos": ["{}"] * len(steps.actions),
-        "terminal": steps.ends,
+        "terminal": steps.ended,
         "rews": steps.rewards.tolist(),
     }
 

@@ -20,7 +20,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +52,7 @@ from didact.mdp.recordings.hdf5 import (
 from didact.mdp.recordings.recording import (
     MAX_PAIRS,
     Environment,
+    Episode,
     Recording,
     pairs_of,
     recorded,
@@ -153,18 +154,9 @@ def _told(place: str) -> Iterator[None]:
         raise InvalidFile(f"{place}: cannot be read: {reason_of(error)}") from None
 
 
-class RawEpisode(NamedTuple):
-    """An episode in a file: observations (T + 1), actions (T), and what its reset was given."""
-
-    observations: list[Any]
-    actions: list[Any]
-    start: Any
-    seed: Any
-
-
 def _raw_episodes(
     data: Path, metadata: Mapping[str, Any], place: str, most: int
-) -> Iterator[RawEpisode]:
+) -> Iterator[Episode]:
     """All episodes of a data folder, which may hold at most so many numbers."""
     kept = metadata.get("data_format", "hdf5")
     if not isinstance(kept, str) or kept not in DATA_FORMATS:
@@ -174,16 +166,16 @@ def _raw_episodes(
         yield from DATA_FORMATS[kept](data, metadata["total_episodes"], budget)
 
 
-def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[RawEpisode]:
+def _hdf5_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
     with open_hdf5(data / HDF5_FILE) as file:
         for number in range(n_episodes):
             group = group_in(file, f"episode_{number}")
             rows = [rows_in(group, name, budget) for name in ("observations", "actions")]
-            given = [whole_number_beside(group, name) for name in (f"options/{START}", "seed")]
-            yield RawEpisode(rows[0], rows[1], *given)
+            start, seed = (whole_number_beside(group, n) for n in (f"options/{START}", "seed"))
+            yield Episode(seed, rows[0], rows[1], start=start)
 
 
-def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[RawEpisode]:
+def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Episode]:
     """Arrow and Parquet: a folder for each episode, with one action more, which means nothing."""
     for number in range(n_episodes):
         folder = data / str(number)
@@ -197,7 +189,7 @@ def _table_episodes(data: Path, n_episodes: int, budget: Budget) -> Iterator[Raw
         about = about if isinstance(about, dict) else {}
         options = about.get("options")
         start = options.get(START) if isinstance(options, dict) else None
-        yield RawEpisode(states, actions[:-1], start, about.get("seed"))
+        yield Episode(about.get("seed"), states, actions[:-1], start=start)
 
 
 DATA_FORMATS = {"hdf5": _hdf5_episodes, "arrow": _table_episodes, "parquet": _table_episodes}
@@ -275,25 +267,8 @@ def _fill(data: Path, recording: Recording, dataset_id: str) -> None:
     }
     if recording.lesson is not None:
         about["didact_lesson"] = dict(recording.lesson)
-    _fill_dataset(data, dataset_id, spaces, about, _written_episodes(recording))
-
-
-def _written_episodes(recording: Recording) -> Iterator[WrittenEpisode]:
-    assert recording.task is not None
-    for demonstration in recording.demonstrations:
-        steps = steps_of(recording.task, demonstration)
-        given = {f"options/{START}": int(steps.states[0])}
-        yield WrittenEpisode(given, steps.states, steps.actions, steps.rewards, steps.ends)
-
-
-class WrittenEpisode(NamedTuple):
-    """What is written of an episode; given: what its reset was given, by name."""
-
-    given: Mapping[str, int]
-    observations: Any
-    actions: Any
-    rewards: Any
-    ended: bool
+    episodes = (steps_of(task, demonstration) for demonstration in recording.demonstrations)
+    _fill_dataset(data, dataset_id, spaces, about, episodes)
 
 
 def _fill_dataset(
@@ -301,7 +276,7 @@ def _fill_dataset(
     dataset_id: str,
     spaces: tuple[Any, Any],
     about: Mapping[str, Any],
-    episodes: Iterable[WrittenEpisode],
+    episodes: Iterable[Episode],
 ) -> None:
     """Write the data folder of a dataset; spaces: of observations and actions."""
     minari = require_package("minari", "minari", "Minari datasets")
@@ -330,11 +305,13 @@ def _fill_dataset(
     storage.update_metadata({**totals, "dataset_size": storage.get_size()})
 
 
-def _write_episode(group: Any, number: int, episode: WrittenEpisode) -> None:
+def _write_episode(group: Any, number: int, episode: Episode) -> None:
     """One episode as Minari itself keeps it."""
     n = len(episode.actions)
-    for name, value in {"id": number, **episode.given, "total_steps": n}.items():
-        group.attrs[name] = value
+    given = {"id": number, "seed": episode.seed, f"options/{START}": episode.start}
+    for name, value in {**given, "total_steps": n}.items():
+        if value is not None:
+            group.attrs[name] = value
     before = [False] * (n - 1)
     arrays = {
         "observations": np.asarray(episode.observations),
@@ -419,17 +396,6 @@ MAX_ENTRIES = 1_000_000_000
 """Numbers in observations and actions of all episodes."""
 
 
-class Episode(NamedTuple):
-    """Observations (T + 1, or T), actions, rewards and ends (T) of an episode, and its seed; None
-    where it was not recorded."""
-
-    seed: int | None
-    observations: Any
-    actions: Any
-    rewards: Any = ()
-    ended: bool = False
-
-
 def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
     """The episodes of a Minari dataset, by its name or its folder, or of a table (.csv)."""
     if os.fspath(source).endswith(".csv"):
@@ -454,17 +420,12 @@ def read_episodes(source: str | os.PathLike[str]) -> list[Episode]:
         return [_seeded_episode(number, each) for number, each in enumerate(raw)]
 
 
-def _seeded_episode(number: int, raw: RawEpisode) -> Episode:
+def _seeded_episode(number: int, raw: Episode) -> Episode:
     rows = raw.observations
     if not len(raw.actions) or any(isinstance(row, dict | str) for row in rows[:1]):
         raise InvalidFile(f"episode {number} must have steps whose observations are arrays")
-    has_seed = is_whole(raw.seed) and raw.seed >= 0
-    return Episode(int(raw.seed) if has_seed else None, rows, raw.actions)
-
-
-def seed_of(episode: Episode) -> dict[str, int]:
-    """What is written of its reset: the seed, where there is one."""
-    return {} if episode.seed is None else {"seed": episode.seed}
+    seed: Any = raw.seed
+    return Episode(int(seed) if is_whole(seed) and seed >= 0 else None, rows, raw.actions)
 
 
 def write_episodes(
@@ -479,13 +440,9 @@ def write_episodes(
     require_package("minari", "minari", "Minari datasets")
     if not episodes:
         raise InvalidFile(f"{shown_path(target)}: a Minari dataset needs at least one episode")
-
-    written = [
-        WrittenEpisode(seed_of(e), e.observations, e.actions, e.rewards, e.ended) for e in episodes
-    ]
     described = {"didact_clips": json.dumps(dict(about))}
     write_dataset(
         target_folder(target),
-        lambda data, name: _fill_dataset(data, name, spaces, described, written),
+        lambda data, name: _fill_dataset(data, name, spaces, described, episodes),
         replace=replace,
     )

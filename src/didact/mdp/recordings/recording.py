@@ -3,7 +3,7 @@
 What didact writes carries its task, and the lesson where it is one, so that it reads back equal;
 only a table holds neither. What others wrote holds observations of their environment, and a task
 says which states they are. Datasets hold one observation more than actions, rewards, and whether
-the episode ended (`Steps`)."""
+the episode ended (`Episode`)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from didact.errors import InvalidFile, InvalidInput, InvalidParameter
 from didact.files.json import plain_numbers
@@ -26,7 +25,6 @@ from didact.mdp.files import task_document, task_from_document
 from didact.mdp.model import MDP
 from didact.mdp.observations import ObservedDemonstration, holds_observations
 from didact.mdp.task import Task
-from didact.numerics.exact import Floats
 from didact.numerics.texts import short_repr
 
 DEMONSTRATIONS_FORMAT = "didact.demonstrations/1"
@@ -264,23 +262,27 @@ def require_size(n_pairs: int, place: str) -> None:
         raise InvalidFile(f"{place}: must hold at most {MAX_PAIRS} pairs; it has more")
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """A demonstration as datasets want it: one state more than actions, rewards, the end.
+class Episode(NamedTuple):
+    """An episode as datasets hold it: observations (T + 1, or T), actions, rewards and its end.
 
-    The last state is where the last action leads; where that is left to chance, its likeliest
-    outcome. rewards: weights times features of each pair; the step that ends also gets what the
-    terminal state pays, discounted, so that the discounted sum is the return.
+    seed, start: what its reset was given, a seed and a start state; None where that is not known.
     """
 
-    states: NDArray[np.int64]
-    actions: NDArray[np.int64]
-    rewards: Floats
-    ends: bool
+    seed: int | None
+    observations: Any
+    actions: Any
+    rewards: Any = ()
+    ended: bool = False
+    start: Any = None
 
 
-def steps_of(task: Task, demonstration: Demonstration) -> Steps:
-    """The steps of a demonstration of this task."""
+def steps_of(task: Task, demonstration: Demonstration) -> Episode:
+    """A demonstration of this task as datasets want it: one state more than actions.
+
+    The last state is where the last action leads; where that is left to chance, its likeliest
+    outcome. Rewards are weights times features of each pair; the step that ends also gets what the
+    terminal state pays, discounted, so that the discounted sum is the return.
+    """
     mdp = task.mdp
     states, actions = np.array(demonstration.pairs, dtype=np.int64).T
     last = _likeliest(mdp, int(states[-1]), int(actions[-1]))
@@ -290,7 +292,7 @@ def steps_of(task: Task, demonstration: Demonstration) -> Steps:
     if ends:
         rewards = rewards.copy()
         rewards[-1] += mdp.discount * np.atleast_1d(pays[last])[0]
-    return Steps(np.append(states, last), actions, np.asarray(rewards, dtype=float), ends)
+    return Episode(None, np.append(states, last), actions, rewards, ends, start=int(states[0]))
 
 
 def _likeliest(mdp: MDP, state: int, action: int) -> int:

@@ -61,19 +61,12 @@ def _exact(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
     return teach(subject, teacher="exact", bec=bec).demonstrations
 
 
-def _scot(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="scot", bec=bec).demonstrations
-
-
-def _by_loss(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return teach(subject, teacher="exact", bec=bec, order="loss", seed=seed).demonstrations
-
-
 def _random(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    rng = stream(seed, "random walks")
-    places = going_places(subject)
-    starts = [places[int(rng.integers(len(places)))] for _ in _exact(subject, bec, seed)]
-    return _walks(subject, bec, starts, seed)
+    rng, places = stream(seed, "random walks"), going_places(subject)
+    lengths = [len(shown) for shown in _exact(subject, bec, seed)]
+    starts = [places[int(rng.integers(len(places)))] for _ in lengths]
+    walks = zip(starts, lengths, strict=True)
+    return tuple(_walk(subject, start, length, seed) for start, length in walks)
 
 
 def _highlights(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
@@ -97,14 +90,6 @@ def _gaps(task: Task) -> Floats:
     return np.where(counts, values.max(axis=1) - values.min(axis=1), -np.inf)
 
 
-def _walks(
-    subject: Task | Family, bec: EquivalenceClass, starts: Sequence[Place], seed: int
-) -> Shown:
-    lengths = map(len, _exact(subject, bec, seed))
-    pairs = zip(starts, lengths, strict=True)
-    return tuple(_walk(subject, start, length, seed) for start, length in pairs)
-
-
 def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demonstration:
     member, state = start
     task = members_of(subject)[member]
@@ -114,17 +99,15 @@ def _walk(subject: Task | Family, start: Place, length: int, seed: int) -> Demon
     return Demonstration(walk, member if isinstance(subject, Family) else None)
 
 
-def _nothing(subject: Task | Family, bec: EquivalenceClass, seed: int) -> Shown:
-    return ()
-
-
 CONDITIONS: dict[str, Callable[[Task | Family, EquivalenceClass, int], Shown]] = {
     "exact": _exact,
-    "scot": _scot,
-    "loss": _by_loss,
+    "scot": lambda subject, bec, seed: teach(subject, teacher="scot", bec=bec).demonstrations,
+    "loss": lambda subject, bec, seed: (
+        teach(subject, teacher="exact", bec=bec, order="loss", seed=seed).demonstrations
+    ),
     "random": _random,
     "highlights": _highlights,
-    "none": _nothing,
+    "none": lambda subject, bec, seed: (),
 }
 """What may be shown, by name."""
 

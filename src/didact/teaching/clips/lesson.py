@@ -39,7 +39,8 @@ from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, instance
-from didact.mdp.recordings.minari import Episode, write_episodes
+from didact.mdp.recordings.minari import write_episodes
+from didact.mdp.recordings.recording import Episode
 from didact.stages import deadline
 from didact.teaching.covers.set_cover import cheapest_cover
 

@@ -22,7 +22,6 @@ from didact.mdp.observations import observation_text
 from didact.mdp.task import CARRIED, THINGS
 from didact.numerics.exact import read_number
 from didact.worlds.gym.environments import look_of, name_of, open_environment
-from didact.worlds.gym.tabularise import task_of
 from didact.worlds.gym.walks import (
     LIMIT,
     Exploration,
@@ -33,6 +32,7 @@ from didact.worlds.gym.walks import (
     random_state,
     require_discrete,
     require_no_chance,
+    task_of,
 )
 
 FAMILIES = ("MiniGrid-", "BabyAI-")
