@@ -37,6 +37,19 @@ def test_items_are_drawn_and_told(name, kinds, n_pictures, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_mixed_lessons_and_frontiers_say_what_no_behaviour_shows(tmp_path):
+    """The items state rows of the BEC, of whatever kind; the end of six-cell has no feature."""
+    grid = didact.make("random-grid", size=3, n_features=3, seed=0)
+    for task, is_said in ((grid, True), (didact.make("six-cell"), False)):
+        found = didact.teach_mixed(task, feedback=KINDS)
+        frontier = didact.frontier(task, losses=["50%"], horizon=1, learner_model="half-spaces")
+        frontier.report(tmp_path / "frontier.html")
+        for page in (mixed_lesson_page(task, found), (tmp_path / "frontier.html").read_text()):
+            assert (
+                "didact identify finds the cheapest change of the world that" in page
+            ) == is_said
+
+
 def test_what_is_open_stands_on_the_page():
     task = didact.make("random-grid", size=4, n_features=4, seed=1)
     lesson = didact.teach_mixed(task, feedback=["preferences"])

@@ -192,6 +192,7 @@ def frontier_page(found: Frontier, *, layout: str = "document.html.jinja") -> st
         ground=None if scene is None or box is None else scene.ground([box]),
         legend=legend(bec.task, scene),
         points=points,
+        invisible=list(invisible_sentences(bec)),
         version=__version__,
     )
 

@@ -93,6 +93,8 @@ def mixed_lesson_page(task: Task | Family, lesson: Lesson) -> str:
         grounds=tuple(grounds.drawn()),
         said=said,
         n_more=len(lesson.items) - len(items),
+        # Items of `teach` state rows of the BEC, whatever their kind.
+        invisible=() if lesson.bec is None else list(invisible_sentences(lesson.bec)),
         version=__version__,
     )
 
