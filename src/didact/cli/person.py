@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -143,6 +143,8 @@ def action_keys(mdp: MDP) -> ActionKeys:
     return ActionKeys(keys, directions, names)
 
 
+Choose = Callable[[Question, Sequence[tuple[int, int]], int], int | None]
+"""Asks for the action in a state, after steps of an answer; None to stop, UNDO to take one back."""
 PERSON_SURE = 0.95
 """With a person, questions end when in every state so many of the draws agree."""
 
@@ -163,36 +165,40 @@ def ask_at_terminal(
             f"{shown_path(out)} exists already; go on with --demonstrations {shown_path(out)}, "
             "or choose another --out"
         )
-    recorder = Recorder(task, out, shown)
     total = len(shown) + n_queries
     session = Session(task, total, out)
+    person = Person(task, out, shown, session.choose)
     session.begin(len(shown))
-    answer = Person(recorder, session)
     given = {"sure": PERSON_SURE, "horizon": 1, **given}
     settings = replace(settings, truth=False, on_step=session.learned)
     while True:
         run = ask(
             task,
-            answer=answer,
-            n_queries=max(total - len(recorder.answers), 1),
-            demonstrations=tuple(recorder.answers),
-            settings=replace(settings, asked=recorder.asked()),
+            answer=person,
+            n_queries=max(total - len(person.answers), 1),
+            demonstrations=tuple(person.answers),
+            settings=replace(settings, asked=person.asked()),
             **given,
         )
-        if not recorder.takes_back:
+        if not person.takes_back:
             break
-        recorder.take_back()
+        person.take_back()
     run.save(out)
     return run
 
 
-class Recorder:
-    """Keeps what a person answered, in a file that is whole after every key."""
+class Person:
+    """Answers questions by having a person choose, step after step.
 
-    def __init__(self, task: Task, path: str, before: Sequence[Item]):
-        self.task, self.path = task, path
+    The person may stop, the steps so far still count, or take back the last step: where this answer
+    has none, the answer before it. Every step is in a file, which is whole after every key, before
+    the next is asked. Of two actions to compare the better one is chosen, in one step.
+    """
+
+    def __init__(self, task: Task, path: str, before: Sequence[Item], choose: Choose):
+        self.task, self.path, self.choose = task, path, choose
         self.answers: list[Item] = list(before)
-        self.takes_back = False
+        self.takes_back = self.has_stopped = False
         self.write(())
 
     def take_back(self) -> None:
@@ -214,19 +220,6 @@ class Recorder:
         document = {"format": ANSWERS_FORMAT, "task": self.task.name, **named}
         write_json(document, self.path, kind=json_kind(RUN_FORMAT, ANSWERS_FORMAT))
 
-
-class Person:
-    """Answers questions by having a person choose, step after step.
-
-    The person may stop, the steps so far still count, or take back the last step: where this answer
-    has none, the answer before it. Every step is recorded before the next is asked. Of two actions
-    to compare the better one is chosen, in one step.
-    """
-
-    def __init__(self, recorder: Recorder, session: Session):
-        self.recorder, self.choose = recorder, session.choose
-        self.has_stopped = False
-
     def __call__(self, question: Question) -> Demonstration | Comparison | None:
         """The person's answer, recorded; None where there is none, or one is taken back."""
         if question.actions is None:
@@ -235,8 +228,8 @@ class Person:
         else:
             said = None if self.has_stopped else self._compared(question)
         if said is not None:
-            self.recorder.answers.append(said)
-            self.recorder.write(())
+            self.answers.append(said)
+            self.write(())
         return said
 
     def _compared(self, question: Question) -> Comparison | None:
@@ -245,8 +238,8 @@ class Person:
         better: int | None = UNDO
         while better == UNDO:
             better = self.choose(question, (), question.state)
-            if better == UNDO and self.recorder.answers:
-                self.recorder.takes_back = True
+            if better == UNDO and self.answers:
+                self.takes_back = True
                 return None
         if better is None:
             self.has_stopped = True
@@ -256,7 +249,7 @@ class Person:
 
     def _walked(self, question: Question) -> list[tuple[int, int]]:
         """The steps that were chosen until the end, the horizon or a stop."""
-        mdp, recorder, state = self.recorder.task.mdp, self.recorder, question.state
+        mdp, state = self.task.mdp, question.state
         path: list[tuple[int, int]] = []
         while len(path) < question.horizon and not (mdp.terminal[state] or self.has_stopped):
             action = self.choose(question, tuple(path), state)
@@ -264,13 +257,13 @@ class Person:
                 self.has_stopped = True
             elif action != UNDO:
                 path.append((state, action))
-                recorder.write(path)
+                self.write(path)
                 state = next_state(mdp, state, action, question.rng)
             elif path:
                 state, _ = path.pop()
-                recorder.write(path)
-            elif recorder.answers:
-                recorder.takes_back = True
+                self.write(path)
+            elif self.answers:
+                self.takes_back = True
                 break
         return path
 

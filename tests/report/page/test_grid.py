@@ -87,7 +87,7 @@ def test_goal_lava_and_things_are_where_the_environment_has_them(name):
     task, env = opened(name)
     scene = room_scene(task, lesson_of(name).bec.plan)
     ground = scene.ground([(0, 0, scene.rows, scene.columns)])
-    signs = {(int(y // 20), int(x // 20)): kind for x, y, kind in ground.signs}
+    signs = {(int(y // 20), int(x // 20)): kind for x, y, kind in ground["signs"]}
     inside = range(1, env.grid.width - 1)
     cells = {
         (row - 1, column - 1): env.grid.get(column, row) for row in inside for column in inside
@@ -146,13 +146,13 @@ def test_pictures_do_not_depend_on_what_states_are_called():
     taxi = didact.from_gymnasium("Taxi-v4", state_names=[f"s{i}" for i in range(500)])
     scene, env = scene_of(taxi), gymnasium.make("Taxi-v4").unwrapped
     ground = scene.ground([(0, 0, 5, 5)])
-    assert {(name, y // 20, x // 20) for name, x, y in ground.stands} == {
+    assert {(name, y // 20, x // 20) for name, x, y in ground["stands"]} == {
         ("R", 0, 0), ("G", 0, 4), ("Y", 4, 0), ("B", 4, 3)
     }  # fmt: skip
     text = ["".join(sign.decode() for sign in line) for line in env.desc[1:-1]]
     walls = [(r, c) for r, line in enumerate(text) for c in range(4) if line[2 * c + 2] == "|"]
-    assert ground.bars.count("M") == len(walls)
-    assert all(f"M{20 * (c + 1)} {20 * r}v20" in ground.bars for r, c in walls)
+    assert ground["bars"].count("M") == len(walls)
+    assert all(f"M{20 * (c + 1)} {20 * r}v20" in ground["bars"] for r, c in walls)
     waiting = env.encode(2, 3, 1, 0)
     assert scene.in_words(waiting) == "row 3, column 4, passenger waiting at G, to R"
     assert scene.in_words(env.encode(2, 3, 4, 3)) == "row 3, column 4, passenger in the taxi, to B"

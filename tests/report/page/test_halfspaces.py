@@ -12,34 +12,34 @@ from didact.bec.halfspaces import demonstrated_pairs
 from didact.errors import InvalidParameter
 from didact.numerics.geometry import cut_by_line
 from didact.report.page.halfspaces import (
-    PlanePicture,
-    SlicePicture,
     half_space_picture,
     likely_pairs,
     slice_of,
     wedge,
 )
+from didact.report.page.lesson import lesson_page
 
 
 def test_one_feature_has_no_picture():
     task = make("random-grid", size=2, n_features=1)
-    assert half_space_picture(equivalence_class(task), []) is None
+    assert 'id="half-spaces"' not in lesson_page(task, teach(task))
+    assert 'id="half-spaces"' in lesson_page(make("six-cell"), teach(make("six-cell")))
 
 
 def test_two_features_show_the_whole_truth():
     task = make("six-cell")
     shown = half_space_picture(equivalence_class(task), teach(task).demonstrations)
-    assert isinstance(shown, PlanePicture)
-    assert shown.frame.title == "Rewards that fit: white against grey"
-    assert len(shown.goal) == 1
-    assert [ray["star"] is not None for ray in shown.rays] == [True]
+    assert "rays" in shown
+    assert shown["frame"].title == "Rewards that fit: white against grey"
+    assert len(shown["goal"]) == 1
+    assert [ray["star"] is not None for ray in shown["rays"]] == [True]
 
 
 def test_a_narrow_class_is_stretched_and_says_so():
     task = from_gymnasium("FrozenLake-v1")
     shown = half_space_picture(equivalence_class(task), [])
-    assert shown.names[0] == "reward 0 × 100"
-    assert "reward 0 × 100" in shown.frame.description
+    assert shown["names"][0] == "reward 0 × 100"
+    assert "reward 0 × 100" in shown["frame"].description
 
 
 def test_a_slice_lies_around_the_true_weights():
@@ -47,10 +47,10 @@ def test_a_slice_lies_around_the_true_weights():
     task = make("chain")
     bec, lesson = equivalence_class(task), teach(task)
     shown = half_space_picture(bec, lesson.demonstrations, pair=(0, 1))
-    assert isinstance(shown, SlicePicture)
-    assert [sum(part) / 10 for part in zip(*shown.star, strict=True)] == [160, 160]
-    assert len(shown.regions) == len(lesson.demonstrations) + 1
-    for corners in (*shown.regions, shown.goal):
+    assert "ticks" in shown
+    assert [sum(part) / 10 for part in zip(*shown["star"], strict=True)] == [160, 160]
+    assert len(shown["regions"]) == len(lesson.demonstrations) + 1
+    for corners in (*shown["regions"], shown["goal"]):
         assert all(46 <= x <= 274 and 46 <= y <= 274 for x, y in corners)
 
 

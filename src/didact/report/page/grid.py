@@ -33,7 +33,7 @@ from didact.mdp.task import (
 )
 from didact.planning import Plan, reachable_states
 from didact.planning.paths import END, GOAL, WORSE, ends_alike, kinds_of_ends
-from didact.report.page.scene import CELL, Box, Place, Scene, Token, View, middle, number
+from didact.report.page.scene import CELL, Box, Place, Scene, Token, middle, number
 
 
 def falls(task: Task) -> set[tuple[int, int]]:
@@ -80,20 +80,6 @@ Ring = tuple[float, float, float, str]
 """Middle, radius and class of a circle."""
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The ground of a grid: a path for each class of cells, lines, letters by row, rings, signs.
-
-    signs: the middle of a goal or of a worse end, and which of the two.
-    """
-
-    areas: tuple[tuple[str, str], ...]
-    lines: str
-    letters: tuple[tuple[str, float, str], ...]
-    rings: tuple[Ring, ...]
-    signs: tuple[tuple[float, float, str], ...] = ()
-
-
 def grid_scene(task: Task, plan: Plan | None = None, *, neutral: bool = False) -> Scene:
     """The scene of a task with a grid layout; plan: tells which ends are sought.
 
@@ -126,8 +112,11 @@ def _in_words(task: Task, state: int) -> str:
 
 def _ground(
     task: Task, boxes: Sequence[Box], ends: Mapping[int, str], thrown: Container[tuple[int, int]]
-) -> Cells:
-    """The cells in the boxes: a path for each colour, one line of letters for each row."""
+) -> dict[str, Any]:
+    """The cells in the boxes: a path for each class of them, lines, letters by row, rings, signs.
+
+    signs: the middle of a goal or of a worse end, and which of the two.
+    """
     state_at = states_by_cell(task)
     rows, columns = state_at.shape
     wanted = np.zeros((rows, columns), dtype=np.bool_)
@@ -138,32 +127,27 @@ def _ground(
     letter = np.full((rows, columns), "", dtype=object)
     letters = feature_letters(task.mdp)
     for row, column in places:
-        look = _look(task.mdp, int(state_at[row, column]), letters)
-        colour[row, column], letter[row, column] = look
+        state = int(state_at[row, column])
+        feature = None if state < 0 else active_feature(task.mdp, state)
+        if feature is None:
+            colour[row, column] = "wall" if state < 0 else "plain"
+        else:
+            colour[row, column], letter[row, column] = f"f{feature % N_COLOURS}", letters[feature]
         if (row, column) in thrown:
             colour[row, column] = "fall"
     lettered = max(max(height, width) for _, _, height, width in boxes) <= LETTERS_UP_TO
-    return Cells(
-        areas=tuple(
-            (name, cell_runs(colour == name)) for name in sorted(set(colour[wanted].tolist()))
-        ),
-        lines=grid_lines(boxes),
-        letters=tuple(_letters(letter)) if lettered else (),
-        rings=tuple(_rings(task.mdp, state_at, places, ends)),
-        signs=tuple(
+    names = sorted(set(colour[wanted].tolist()))
+    return {
+        "areas": [(name, cell_runs(colour == name)) for name in names],
+        "lines": grid_lines(boxes),
+        "letters": list(_letters(letter)) if lettered else [],
+        "rings": list(_rings(task.mdp, state_at, places, ends)),
+        "signs": [
             (*middle(row, column), kind)
             for row, column in places
             if (kind := ends.get(int(state_at[row, column]), END)) != END
-        ),
-    )
-
-
-def _look(mdp: MDP, state: int, letters: Sequence[str]) -> tuple[str, str]:
-    """The class of a state's cell and its letter; -1 is no state."""
-    if state < 0:
-        return "wall", ""
-    feature = active_feature(mdp, state)
-    return ("plain", "") if feature is None else (f"f{feature % N_COLOURS}", letters[feature])
+        ],
+    }
 
 
 def _rings(
@@ -220,109 +204,69 @@ Cell = tuple[int, int]
 """Row and column."""
 
 
-@dataclass(frozen=True)
-class Streets:
-    """The map: squares (x, y, width, height), lines, stands (letter, x, y), walls as a path."""
+def taxi_scene(task: Task) -> Scene:
+    """The scene of a task with Taxi's layout: where taxi, passenger and destination are."""
+    assert task.layout is not None
+    columns, ended = int(task.layout["columns"]), task.mdp.terminal
+    whereabouts = [
+        {name: divmod(cell, columns) for name, cell in each} for each in task.layout["things"]
+    ]
+    signs = [(name, divmod(cell, columns)) for name, cell in task.layout["signs"]]
+    stands = {cell: name for name, cell in signs if name != "wall"}
 
-    squares: tuple[View, ...]
-    lines: str
-    stands: tuple[tuple[str, float, float], ...]
-    bars: str
+    def taxi(state: int) -> Place:
+        return middle(*cell_of(task, state))
 
+    def beside(cell: Cell | None, right: float, down: float) -> Place | None:
+        x, y = (0.0, 0.0) if cell is None else middle(*cell)
+        return None if cell is None else (x + right, y + down)
 
-@dataclass(frozen=True, eq=False)
-class Town:
-    """Where taxi, passenger and destination are in each state; stands by cell."""
-
-    task: Task
-    things: tuple[dict[str, Cell], ...]
-    stands: dict[Cell, str]
-
-    def cell(self, state: int) -> Cell:
-        """The row and column of the taxi."""
-        return cell_of(self.task, state)
-
-    def taxi(self, state: int) -> Place:
-        """The middle of the taxi's cell."""
-        return middle(*self.cell(state))
-
-    def rider(self, state: int) -> Place | None:
+    def rider(state: int) -> Place | None:
         """The passenger: beside a stand, or in the taxi."""
-        things = self.things[state]
-        if "riding" in things and not self.task.mdp.terminal[state]:
-            return self.taxi(state)
-        cell = things.get("destination" if self.task.mdp.terminal[state] else "waiting")
-        return None if cell is None else _beside(cell, 5, 5)
+        if "riding" in whereabouts[state] and not ended[state]:
+            return taxi(state)
+        return beside(whereabouts[state].get("destination" if ended[state] else "waiting"), 5, 5)
 
-    def flag(self, state: int) -> Place | None:
-        """Where the ride goes."""
-        cell = self.things[state].get("destination")
-        return None if cell is None else _beside(cell, -7, -3)
-
-    def in_words(self, state: int) -> str:
+    def in_words(state: int) -> str:
         """Where taxi and passenger are, for people who do not see the picture."""
-        things, place = self.things[state], cell_words(*self.cell(state))
+        things, place = whereabouts[state], cell_words(*cell_of(task, state))
         to, where = (
-            self._stand(things[name]) if name in things else ""
+            stands.get(things[name], cell_words(*things[name])) if name in things else ""
             for name in ("destination", "waiting")
         )
-        if self.task.mdp.terminal[state]:
+        if ended[state]:
             return f"{place}, passenger brought to {to}"
         if "riding" in things:
             return f"{place}, passenger in the taxi, to {to}"
         return f"{place}, passenger waiting at {where}, to {to}"
 
-    def _stand(self, cell: Cell) -> str:
-        return self.stands.get(cell, cell_words(*cell))
+    def streets(boxes: Sequence[Box]) -> dict[str, Any]:
+        """The map: squares (x, y, width, height), lines, stands (letter, x, y), walls as a path."""
+        placed = sorted((letter, cell) for cell, letter in stands.items())
+        walls = [cell for name, cell in signs if name == "wall"]
+        return {
+            "squares": [tuple(CELL * n for n in (c, r, w, h)) for r, c, h, w in sorted(set(boxes))],
+            "lines": grid_lines(boxes),
+            "stands": [(letter, column * CELL, row * CELL) for letter, (row, column) in placed],
+            "bars": "".join(
+                f"M{number((column + 1) * CELL)} {number(row * CELL)}v{number(CELL)}"
+                for row, column in walls
+            ),
+        }
 
-
-def taxi_scene(task: Task) -> Scene:
-    """The scene of a task with Taxi's layout."""
-    assert task.layout is not None
-    columns = int(task.layout["columns"])
-    things = tuple(
-        {name: divmod(cell, columns) for name, cell in each} for each in task.layout["things"]
-    )
-    signs = [(name, divmod(cell, columns)) for name, cell in task.layout["signs"]]
-    walls = [cell for name, cell in signs if name == "wall"]
-    town = Town(task, things, {cell: name for name, cell in signs if name != "wall"})
     return Scene(
         kind="taxi",
         rows=int(task.layout["rows"]),
         columns=columns,
-        ground=lambda boxes: _streets(boxes, town.stands, walls),
-        cell=town.cell,
-        in_words=town.in_words,
+        ground=streets,
+        cell=lambda state: cell_of(task, state),
+        in_words=in_words,
         tokens=(
-            Token("goal", "flag", town.flag),
-            Token("agent", "car", town.taxi),
-            Token("rider", "rider", town.rider),
+            Token("goal", "flag", lambda s: beside(whereabouts[s].get("destination"), -7, -3)),
+            Token("agent", "car", taxi),
+            Token("rider", "rider", rider),
         ),
         arrows=action_directions(task.mdp),
-    )
-
-
-def _beside(cell: Cell, right: float, down: float) -> Place:
-    x, y = middle(*cell)
-    return x + right, y + down
-
-
-def _streets(boxes: Sequence[Box], stands: dict[Cell, str], walls: Sequence[Cell]) -> Streets:
-    bars = "".join(
-        f"M{number((column + 1) * CELL)} {number(row * CELL)}v{number(CELL)}"
-        for row, column in walls
-    )
-    return Streets(
-        squares=tuple(
-            (column * CELL, row * CELL, width * CELL, height * CELL)
-            for row, column, height, width in sorted(set(boxes))
-        ),
-        lines=grid_lines(boxes),
-        stands=tuple(
-            (letter, column * CELL, row * CELL)
-            for letter, (row, column) in sorted((letter, cell) for cell, letter in stands.items())
-        ),
-        bars=bars,
     )
 
 
@@ -460,15 +404,16 @@ def _room_words(moment: Moment, cell: Cell, ends: bool) -> str:
     return ", ".join(parts)
 
 
-def _floor(boxes: Sequence[Box], floor: set[Cell], ends: dict[Cell, str]) -> Cells:
+def _floor(boxes: Sequence[Box], floor: set[Cell], ends: dict[Cell, str]) -> dict[str, Any]:
+    """The ground of a room, by the names of `_ground`."""
     rows, columns = (1 + max(cell[axis] for cell in floor) for axis in (0, 1))
     plain = np.zeros((rows, columns), dtype=np.bool_)
     plain[tuple(np.transpose(list(floor)))] = True
     rings = [middle(*cell) for cell, kind in ends.items() if kind == END]
-    return Cells(
-        areas=(("plain", cell_runs(plain)), ("wall", cell_runs(~plain))),
-        lines=grid_lines(boxes),
-        letters=(),
-        rings=tuple((x, y, radius, "end") for x, y in rings for radius in (6.5, 3.2)),
-        signs=tuple((*middle(*cell), kind) for cell, kind in sorted(ends.items()) if kind != END),
-    )
+    return {
+        "areas": (("plain", cell_runs(plain)), ("wall", cell_runs(~plain))),
+        "lines": grid_lines(boxes),
+        "letters": (),
+        "rings": [(x, y, radius, "end") for x, y in rings for radius in (6.5, 3.2)],
+        "signs": [(*middle(*cell), kind) for cell, kind in sorted(ends.items()) if kind != END],
+    }

@@ -234,44 +234,15 @@ Sector = str | tuple[Place, ...] | None
 """A path; the two ends of a line, where only one direction fits; or the whole disc."""
 
 
-@dataclass(frozen=True)
-class SlicePicture:
-    """A slice: a polygon, segment or point for each region, the class itself, numbers at the sides.
-
-    ticks: what is written beneath and on the left, with its place along that side.
-    """
-
-    frame: Picture
-    names: tuple[str, str]
-    regions: tuple[tuple[Place, ...], ...]
-    goal: tuple[Place, ...]
-    star: tuple[Place, ...]
-    ticks: tuple[tuple[float, str, str], ...]
-
-
-@dataclass(frozen=True)
-class PlanePicture:
-    """The disc of directions, the sectors that fit more and more demonstrations, and rewards."""
-
-    frame: Picture
-    names: tuple[str, str]
-    sectors: tuple[Sector, ...]
-    goal: tuple[Sector, ...]
-    rays: tuple[dict[str, Any], ...]
-
-
 def half_space_picture(
     bec: EquivalenceClass,
     demonstrations: Sequence[Demonstration],
     *,
     pair: tuple[int, int] | None = None,
     witness: Sequence[Any] | None = None,
-) -> SlicePicture | PlanePicture | None:
-    """What the picture shows; None for a single feature, where there is nothing to draw."""
-    k = bec.task.mdp.n_features
-    if k == 1:
-        return None
-    if k == 2:
+) -> dict[str, Any]:
+    """What the picture shows, for two features or more: the plane of two, or a slice."""
+    if bec.task.mdp.n_features == 2:
         return _plane(bec, demonstrations, witness)
     return _slice_picture(bec, slice_of(bec, demonstrations, pair or likely_pairs(bec, 1)[0]))
 
@@ -285,10 +256,14 @@ def half_spaces_drawn(
 ) -> str:
     """The picture alone, as markup; for two features or more."""
     shown = half_space_picture(bec, demonstrations, pair=pair, witness=witness)
-    return render("rewards.html.jinja", shown=shown, is_plane=isinstance(shown, PlanePicture))
+    return render("rewards.html.jinja", shown=shown, is_plane="rays" in shown)
 
 
-def _slice_picture(bec: EquivalenceClass, cut: RewardSlice) -> SlicePicture:
+def _slice_picture(bec: EquivalenceClass, cut: RewardSlice) -> dict[str, Any]:
+    """A polygon, segment or point for each region, the class itself, numbers at the sides.
+
+    ticks: what is written beneath and on the left, with its place along that side.
+    """
     scale = RADIUS / float(cut.reach)
 
     def at(corner: Corner) -> Place:
@@ -300,21 +275,21 @@ def _slice_picture(bec: EquivalenceClass, cut: RewardSlice) -> SlicePicture:
         "the true ones. The darker, the more demonstrations a reward fits; the outlined region "
         "holds the rewards with the same behaviour, the star is the true reward."
     )
-    return SlicePicture(
-        frame=_frame(f"slice-{cut.pair[0]}-{cut.pair[1]}", (across, up), told),
-        names=(across, up),
-        regions=tuple(tuple(at(corner) for corner in region) for region in cut.regions),
-        goal=tuple(at(corner) for corner in cut.goal),
-        star=_star((MIDDLE, MIDDLE)),
-        ticks=tuple(
+    return {
+        "frame": _frame(f"slice-{cut.pair[0]}-{cut.pair[1]}", (across, up), told),
+        "names": (across, up),
+        "regions": [[at(corner) for corner in region] for region in cut.regions],
+        "goal": [at(corner) for corner in cut.goal],
+        "star": _star((MIDDLE, MIDDLE)),
+        "ticks": [
             (
                 MIDDLE + sign * RADIUS,
                 amount(float(cut.centre[0] + sign * cut.reach)),
                 amount(float(cut.centre[1] - sign * cut.reach)),
             )
             for sign in (-1, 1)
-        ),
-    )
+        ],
+    }
 
 
 def _frame(name: str, names: tuple[str, str], told: str) -> Picture:
@@ -324,8 +299,8 @@ def _frame(name: str, names: tuple[str, str], told: str) -> Picture:
 
 def _plane(
     bec: EquivalenceClass, demonstrations: Sequence[Demonstration], witness: Sequence[Any] | None
-) -> PlanePicture:
-    """Two features: the disc of directions, cut by each demonstration."""
+) -> dict[str, Any]:
+    """Two features: the disc of directions, cut by each demonstration, and rewards as rays."""
     mdp = bec.task.mdp
     goal = [normal_of(bec, row) for row in defining_rows(bec)]
     stretch = stretch_of(goal)
@@ -343,13 +318,13 @@ def _plane(
         "counts. The darker, the more demonstrations a direction fits; the outlined sector holds "
         "the rewards with the same behaviour, the star is the true reward."
     )
-    return PlanePicture(
-        frame=_frame("plane", (across, up), told),
-        names=(across, up),
-        sectors=tuple(sectors),
-        goal=tuple(_sectors(wedge(stretched(goal, stretch)))),
-        rays=tuple(_rays(bec, witness, stretch)),
-    )
+    return {
+        "frame": _frame("plane", (across, up), told),
+        "names": (across, up),
+        "sectors": sectors,
+        "goal": _sectors(wedge(stretched(goal, stretch))),
+        "rays": list(_rays(bec, witness, stretch)),
+    }
 
 
 def _sectors(spans: Sequence[Span] | None) -> list[Sector]:

@@ -15,8 +15,6 @@ from didact.mdp import Demonstration, Task
 from didact.mdp.naming import action_words
 from didact.report.page.facts import Facts, LessonPoint, gather
 from didact.report.page.halfspaces import (
-    PlanePicture,
-    SlicePicture,
     half_space_picture,
     likely_pairs,
 )
@@ -360,13 +358,8 @@ def _half_spaces(facts: Facts, pair: tuple[int, int] | None) -> dict[str, Any] |
     if facts.task.mdp.n_features == 1 or not facts.said:
         return None
     witness = None if facts.witness is None else facts.witness.weights
+    told: dict[str, Any] = {"words": half_space_words(facts), "plane": None, "slices": []}
     if facts.task.mdp.n_features == 2:
-        pairs = [(0, 1)]
-    else:
-        pairs = [pair] if pair is not None else likely_pairs(bec, MAX_PAIRS)
-    pictures = [half_space_picture(bec, shown, pair=each, witness=witness) for each in pairs]
-    return {
-        "words": half_space_words(facts),
-        "plane": next((each for each in pictures if isinstance(each, PlanePicture)), None),
-        "slices": [each for each in pictures if isinstance(each, SlicePicture)],
-    }
+        return told | {"plane": half_space_picture(bec, shown, witness=witness)}
+    pairs = [pair] if pair is not None else likely_pairs(bec, MAX_PAIRS)
+    return told | {"slices": [half_space_picture(bec, shown, pair=each) for each in pairs]}
