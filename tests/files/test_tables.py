@@ -15,11 +15,11 @@ from didact.files.tables import csv_cell, csv_text, markdown_text
 from didact.mdp.recordings.recording import Recording
 from didact.report.studies import (
     findings_markdown,
-    made_markdown,
     report_csv,
     runs_line,
     table_markdown,
     times_csv,
+    times_markdown,
 )
 from didact.studies.people.design import design_study
 from didact.studies.people.results import COLUMNS, codebook, report, table
@@ -62,6 +62,8 @@ def report_of(text):
         seconds={text: [1.0, 2.0]},
         study=SimpleNamespace(name="x"),
         runs=[run],
+        time_figures=[],
+        time_findings=[],
         efficiency=None,
     )
 
@@ -88,7 +90,7 @@ PAGES = {
     "findings": lambda text: findings_markdown(
         [SimpleNamespace(claim=SimpleNamespace(words=text, source=text), verdict="", evidence=text)]
     ),
-    "made": lambda text: made_markdown({"command": text}),
+    "times.md": lambda text: times_markdown(report_of(text), {"command": text}),
     "runs": lambda text: runs_line(report_of(text)),
 }
 
