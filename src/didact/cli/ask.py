@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,16 +68,14 @@ ANSWERS = "answers.json"
 @options.file(
     "--out", help=f"Write the run to this file; with a person {ANSWERS}, written after every key."
 )
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     n_queries: int,
     person: bool,
     first: str | None,
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Learn WORLD by asking what to do in one state after another, or which action is better.
@@ -93,15 +93,15 @@ def command(
     if not person:
         with printing.waiting(f"asking about {world.name}"):
             run = _asked(task, first, out, settings=where, **choices)
-        _report(task, run, out, as_json, details=details)
+        _report(task, run, out, output)
         return 0
     from didact.cli.person import ask_at_terminal
 
     out = out or ANSWERS
-    with redirect_stdout(sys.stderr if as_json else sys.stdout):
+    with redirect_stdout(sys.stderr if output.as_json else sys.stdout):
         run = ask_at_terminal(task, first=first, out=out, settings=where, **choices)
-    _report(task, run, out, as_json)
-    if (run.demonstrations or run.belief.feedback) and not as_json:
+    _report(task, run, out, replace(output, details=False))
+    if (run.demonstrations or run.belief.feedback) and not output.as_json:
         again = [*(part for text in world.texts for part in ("-p", text))]
         again += [] if world.seed is None else ["--seed", str(world.seed)]
         learn = shlex.join(["didact", "learn", world.name, out, *again])
@@ -149,12 +149,8 @@ def _choices(given: dict[str, Any]) -> dict[str, Any]:
     return {**plain, "strategy_options": strategy, **learner}
 
 
-def _report(task: Task, run: Run, out: str | None, as_json: bool, *, details: bool = False) -> None:
-    if as_json:
-        printing.print_json(run.document())
-        return
+def _report(task: Task, run: Run, out: str | None, output: printing.Output) -> None:
     from didact.report.terminal.tables import draw_run
 
-    printing.print_drawing(lambda width: draw_run(task, run, width=width, details=details))
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
+    drawing = partial(draw_run, task, run, details=output.details)
+    output.draw(run.document, drawing, [out])

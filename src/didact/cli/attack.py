@@ -21,12 +21,12 @@ from didact.cli import options, printing
     "--time-limit", type=click.FloatRange(0), default=10.0, show_default=True, help="Seconds."
 )
 @options.file("--out", help="Write a page of it (.html).")
-@options.as_json
+@options.output(has_details=False)
 def command(
     world: options.NamedWorld,
     demonstrations: str,
     out: str | None,
-    as_json: bool,
+    output: printing.Output,
     **given: object,
 ) -> int:
     """Find the fewest of DEMONSTRATIONS to drop or flip so that a learner is wrong about WORLD.
@@ -45,5 +45,5 @@ def command(
         found = attack(task, demonstrations, **given)  # type: ignore[arg-type]
     if out is not None:
         found.report(out)
-    printing.print_found(found, as_json=as_json, saved=out)
+    output.show(found.to_dict, found.lines(), [out])
     return printing.exit_code(found.is_fewest)

@@ -64,11 +64,11 @@ TYPED = {"1": "first", "2": "second", "=": "equal", "3": "equal"}
     help="Of these features in the reward, as 1,0; fitted if left out.",
 )
 @click.option("--against", metavar="AGENT", help="In a simulator: another agent, to compare.")
-@options.as_json
+@options.output(has_details=False)
 def command(
     world: options.NamedWorld,
     person: bool,
-    as_json: bool,
+    output: printing.Output,
     features: str | None,
     weights: list[str] | None,
     against: str | None,
@@ -89,39 +89,33 @@ def command(
             raise InvalidParameter("--person, --seed and --members are for tasks; leave them out")
         asked = {name: given[name] for name in ("agent", "loss", "trust_pickle")}
         how = {"features": features, "weights": weights, "against": against, **asked}
-        return _audit_simulator(world, as_json=as_json, **how)
+        return _audit_simulator(world, output, **how)
     for name, value in (("--weights", weights), ("--against", against)):
         if value is not None:
             raise InvalidParameter(f"{name} is for simulators, with --features; leave it out")
     if person:
-        with redirect_stdout(sys.stderr if as_json else sys.stdout):
+        with redirect_stdout(sys.stderr if output.as_json else sys.stdout):
             task, found, answers = audit_source(world, person=_choose, **given)
     else:
         with printing.waiting(f"auditing {given['agent']}"):
             task, found, answers = audit_source(world, **given)
-    if as_json:
-        listed = [list(each) if isinstance(each, tuple) else each for each in answers or ()]
-        told = None if answers is None else listed
-        printing.print_json({**found.to_dict(), "answers": told})
-        return printing.exit_code(found.passed)
     from didact.report.words.verdicts import describe_audit
 
-    printing.print_result(describe_audit(task.name, found).lines())
+    listed = [list(each) if isinstance(each, tuple) else each for each in answers or ()]
+    document = {**found.to_dict(), "answers": None if answers is None else listed}
+    output.show(lambda: document, describe_audit(task.name, found).lines())
     return printing.exit_code(found.passed)
 
 
 def _audit_simulator(
-    world: options.NamedWorld, agent: str | None, *, as_json: bool, **how: Any
+    world: options.NamedWorld, output: printing.Output, *, agent: str | None, **how: Any
 ) -> int:
     """Audit an agent in a simulator, and another one in the same place, and print the result."""
     from didact.report.words.observed import audit_document, audit_lines
 
     with printing.waiting(f"auditing {agent or world.name}"):
         first, second = simulator_audits(world, agent, **how)
-    if as_json:
-        printing.print_json(audit_document(first, second))
-    else:
-        printing.print_result(audit_lines(first, second))
+    output.show(lambda: audit_document(first, second), audit_lines(first, second))
     return printing.exit_code(first.status == "pass")
 
 

@@ -35,13 +35,11 @@ NEEDS_EXACT = (
 @options.arithmetic()
 @click.option("--proof", is_flag=True, help="Run the independent checker on the proof too.")
 @click.option("--loss", is_flag=True, help="Say what learners may still lose after them.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     demonstrations: str,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Say whether DEMONSTRATIONS teach WORLD.
@@ -58,15 +56,12 @@ def command(
         task = world.open()
         checked = check_file(task, demonstrations, **given)
     verdict, verified = checked.verdict, checked.verified
-    if as_json:
-        printing.print_json(_document(task, checked))
-        return printing.exit_code(verdict.teaches)
     said = describe_verdict(
         *(task, verdict, checked.n_demonstrations, verified),
         further=checked.suggested_starts,
         costs=checked.costs,
     )
-    printing.print_result(said.lines(details=details))
+    output.show(lambda: _document(task, checked), said.lines(details=output.details))
     return printing.exit_code(verdict.teaches)
 
 

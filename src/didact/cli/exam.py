@@ -29,16 +29,14 @@ from didact.errors import Unsupported
 @click.option("--proof", is_flag=True, help="Also run the independent proof checker.")
 @options.file("--out", help="Write the exam with its key and proof to this file.")
 @options.file("--html", help="Write a sheet to print, and its key beside it (-key.html).")
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     key: bool,
     proof: bool,
     out: str | None,
     html: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Make the shortest exam that decides whether an agent has the optimal actions of WORLD.
@@ -73,11 +71,8 @@ def command(
         if out is not None:
             made.save(out)
         pages = () if html is None else made.report(html, task=task)
-    if as_json:
-        printing.print_json(made.document())
-        return printing.exit_code(made.can_pass)
     said = describe_exam(made, key=key, verified=verified)
-    printing.print_result(said.lines(details=details), (out, *pages))
+    output.show(made.document, said.lines(details=output.details), (out, *pages))
     return printing.exit_code(made.can_pass)
 
 

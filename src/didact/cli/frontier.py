@@ -33,11 +33,11 @@ from didact.errors import Unsupported
     help="Seconds for all bounds; what is not visited then is only tested.",
 )
 @options.file("--out", help="Write its page (.html), with the mistakes that each lesson leaves.")
-@options.as_json
+@options.output(has_details=False)
 def command(
     world: options.NamedWorld,
     out: str | None,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Say how many demonstrations of WORLD keep learners within how much loss.
@@ -61,8 +61,5 @@ def command(
         found = frontier(task, **given)
         if out is not None:
             found.report(out)
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        printing.print_result(describe_frontier(task, found).lines(), [out])
+    output.show(found.to_dict, describe_frontier(task, found).lines(), [out])
     return printing.exit_code(found.is_certain)

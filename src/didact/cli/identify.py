@@ -26,12 +26,12 @@ from didact.cli import options, printing
 @options.horizon
 @options.scope()
 @options.file("--out", help="Write a page of it (.html).")
-@options.as_json
+@options.output(has_details=False)
 def command(
     world: options.NamedWorld,
     changes: tuple[str, ...],
     out: str | None,
-    as_json: bool,
+    output: printing.Output,
     **given: object,
 ) -> int:
     """Say what no demonstration in WORLD can teach, and the cheapest change that reveals it.
@@ -51,5 +51,5 @@ def command(
         found = identify(task, list(changes) or None, **given)  # type: ignore[arg-type]
     if out is not None:
         found.report(out)
-    printing.print_found(found, as_json=as_json, saved=out)
+    output.show(found.to_dict, found.lines(), [out])
     return printing.exit_code(found.confirmed)

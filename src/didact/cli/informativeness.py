@@ -26,13 +26,13 @@ from didact.cli import options, printing
     "--n-draws", type=options.Whole(10), default=200, show_default=True, help="Per reward."
 )
 @options.file("--out", help="Write a page of it (.html).")
-@options.as_json
+@options.output(has_details=False)
 def command(
     world: options.NamedWorld,
     demonstrations: str,
     rewards: str,
     out: str | None,
-    as_json: bool,
+    output: printing.Output,
     **given: object,
 ) -> int:
     """Say whether DEMONSTRATIONS of WORLD were chosen to teach, or come from doing the task.
@@ -56,5 +56,5 @@ def command(
         )
     if out is not None:
         found.report(out)
-    printing.print_found(found, as_json=as_json, saved=out)
+    output.show(found.to_dict, found.lines(), [out])
     return 0

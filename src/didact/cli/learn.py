@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,16 +45,14 @@ MEASURES = ("policy_loss", "worst_policy_loss", "wrong_actions", "worst_wrong_ac
     "learner", "Another option of the learner, as threads=1 for birl; may be given again."
 )
 @options.file("--out", help="Write the belief to this file (.npz).")
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     demonstrations: str,
     learner: str,
     learner_settings: tuple[str, ...],
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Learn what WORLD rewards from DEMONSTRATIONS.
@@ -86,16 +85,10 @@ def command(
             belief.save(out)
         fit = None if belief.confidence is None else belief.fit()
         evaluation = evaluate(task, belief.policy())
-    if as_json:
-        printing.print_json(_document(task, belief, evaluation, fit))
-        return 0
     from didact.report.terminal.tables import draw_belief
 
-    printing.print_drawing(
-        lambda width: draw_belief(task, belief, evaluation, fit, width=width, details=details)
-    )
-    if out is not None:
-        printing.print_line(f"  saved as {out}")
+    drawing = partial(draw_belief, task, belief, evaluation, fit, details=output.details)
+    output.draw(lambda: _document(task, belief, evaluation, fit), drawing, [out])
     return 0
 
 

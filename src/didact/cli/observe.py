@@ -109,14 +109,12 @@ def forecasts(*, is_timed: bool = False) -> Iterator[None]:
 @options.file("--out", help="Write what was seen to this file (.npz).")
 @options.file("--html", help="Write the lesson as a page.")
 @click.option("--minari", metavar="NAME", help="Write the clips as a Minari dataset, as clips-v0.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     env: str,
     settings: tuple[str, ...],
     seed: int | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Find the fewest clips of a policy in the simulator ENV that teach its reward, certified.
@@ -145,13 +143,9 @@ def command(
     holds = lesson.certificate is not None and lesson.certificate.holds
     if given["minari"] is not None and not lesson.clips:
         printing.print_note("there is no clip, so nothing is written with --minari")
-    if as_json:
-        printing.print_json(lesson_document(lesson))
-    else:
-        printing.print_result(
-            lesson_lines(lesson, details=details),
-            (given[name] for name in WRITTEN if lesson.clips or name != "minari"),
-        )
+    saved = (given[name] for name in WRITTEN if lesson.clips or name != "minari")
+    lines = lesson_lines(lesson, details=output.details)
+    output.show(lambda: lesson_document(lesson), lines, saved)
     return printing.exit_code(holds)
 
 

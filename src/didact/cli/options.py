@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from didact.cli.printing import Output
 from didact.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -92,9 +93,23 @@ trust_pickle = click.option(
     help="Let an agent's .zip and vecnormalize.pkl be unpickled, which can run any code.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-details = click.option(
-    "--details", is_flag=True, help="Print all there is to tell, not only what fits a screen."
-)
+
+
+def output(*, has_details: bool = True) -> Option:
+    """The options --details and --json; the command gets one `Output`."""
+    told = "Print all there is to tell, not only what fits a screen."
+
+    def add(command: Any) -> Any:
+        @wraps(command)
+        def with_output(as_json: bool, details: bool = False, **rest: Any) -> Any:
+            return command(output=Output(as_json, details=details), **rest)
+
+        shown = as_json(with_output)
+        return click.option("--details", is_flag=True, help=told)(shown) if has_details else shown
+
+    return add
+
+
 starts = click.option(
     "--starts",
     metavar="S,S,...",

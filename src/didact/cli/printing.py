@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -148,10 +149,10 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def print_drawing(draw: Any) -> None:
-    """What `draw(width)` gives on standard output, in colours where a terminal shows them."""
+    """What `draw(width=...)` gives on standard output, in colours where a terminal shows them."""
     console = _console()
     with console.capture() as captured:
-        console.print(Cleaned(draw(console.width)), crop=False)
+        console.print(Cleaned(draw(width=console.width)), crop=False)
     text = "\n".join(line.rstrip() for line in captured.get().split("\n"))
     click.echo(_carried(text.removesuffix("\n")), _out(), color=console.is_terminal)
 
@@ -219,12 +220,29 @@ def exit_code(done: bool) -> int:
     return DONE if done else LEFT_OPEN
 
 
-def print_found(found: Any, *, as_json: bool, saved: str | None = None) -> None:
-    """A result by its own `lines`, or by its `to_dict` as JSON; and where its page was written."""
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(found.lines(), [saved])
+@dataclass(frozen=True)
+class Output:
+    """How a result is printed: as JSON for machines, or for people, in short or all of it."""
+
+    as_json: bool
+    details: bool = False
+
+    def show(
+        self, document: Callable[[], Any], lines: Iterable[str], saved: Iterable[str | None] = ()
+    ) -> None:
+        """A document for machines, or lines, and where files were written."""
+        if self.as_json:
+            print_json(document())
+        else:
+            print_result(lines, saved)
+
+    def draw(
+        self, document: Callable[[], Any], draw: Any, saved: Iterable[str | None] = ()
+    ) -> None:
+        """The same with what `draw(width=...)` gives."""
+        if not self.as_json:
+            print_drawing(draw)
+        self.show(document, (), saved)
 
 
 def print_result(lines: Iterable[str], saved: Iterable[str | None] = ()) -> None:

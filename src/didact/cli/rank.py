@@ -33,15 +33,13 @@ RANK_FORMAT = "didact.rank/1"
 )
 @options.file("--svg", help="Write the bars as a picture.")
 @options.file("--out", help="Write the rows as JSON.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     names: tuple[str, ...],
     seed: int | None,
     svg: str | None,
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Rank tasks by how hard they are to teach, the hardest first.
@@ -67,11 +65,8 @@ def command(
         write_json(document, out)
     if svg is not None:
         write_text(rank_svg(rows), svg, kind=SVG)
-    if as_json:
-        printing.print_json(document)
-    else:
-        printing.print_drawing(lambda width: draw_rank(rows, width=width, details=details))
-        printing.print_result((), (out, svg))
+    drawing = partial(draw_rank, rows, details=output.details)
+    output.draw(lambda: document, drawing, (out, svg))
     return printing.exit_code(all(row.error is None for row in rows))
 
 

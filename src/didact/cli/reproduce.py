@@ -47,14 +47,12 @@ MAX_FAILED = 2
     help="Another value for a setting, as trials=5; may be given again.",
 )
 @click.option("--retry", is_flag=True, help="Try trials again that failed three times.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     names: tuple[str, ...],
     seed: int | None,
     settings: tuple[str, ...],
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Run the paper's experiments: NAME is a study, or all of the paper's.
@@ -83,10 +81,10 @@ def command(
         return printing.INTERRUPTED
     finally:
         bar.close()
-    if as_json:
+    if output.as_json:
         printing.print_json(made.document())
     else:
-        _print(made, details=details)
+        _print(made, details=output.details)
     return printing.exit_code(made.is_complete)
 
 

@@ -59,14 +59,12 @@ OBSERVING = ("policy", "features", "weights", "discount", "tolerance")
 @click.option("--tolerance", type=float, help="With --simulator: return that counts as none.")
 @click.option("--out", "target", help="Write the chosen episodes there, as `didact convert` does.")
 @click.option("--replace", is_flag=True, help="Replace what is there.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     dataset: str,
     world: str | None,
     settings: tuple[str, ...],
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Say which episodes of DATASET teach most, which are redundant, and what is missing.
@@ -82,7 +80,7 @@ def command(
     simulator, trust_pickle = given.pop("simulator"), given.pop("trust_pickle")
     if simulator is not None:
         observing["trust_pickle"] = trust_pickle
-        return _by_simulator(dataset, simulator, observing, as_json=as_json)
+        return _by_simulator(dataset, simulator, observing, output)
     if trust_pickle:
         raise click.UsageError("--trust-pickle goes with --simulator; name the environment too")
     for name, value in observing.items():
@@ -91,14 +89,13 @@ def command(
     parameters = options.read_settings(settings)
     with printing.waiting(f"selecting from {dataset}"):
         task, selection, episodes, written = _selected(dataset, world, parameters, **given)
-    if as_json:
-        printing.print_json({**selection.document(), "written": written})
-        return printing.exit_code(selection.teaches)
     from didact.report.words.tasks import describe_selection
 
     said = describe_selection(task, selection, episodes)
-    printing.print_result(
-        said.lines(details=details), [None if written is None else written["path"]]
+    output.show(
+        lambda: {**selection.document(), "written": written},
+        said.lines(details=output.details),
+        [None if written is None else written["path"]],
     )
     return printing.exit_code(selection.teaches)
 
@@ -156,7 +153,9 @@ def _selected(
     return task, selection, recording.episodes, written
 
 
-def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_json: bool) -> int:
+def _by_simulator(
+    dataset: str, simulator: str, given: dict[str, Any], output: printing.Output
+) -> int:
     """Which recorded episodes of a simulator teach, by leading it through them."""
     from didact.cli.observe import observed_lesson
     from didact.report.words.observed import lesson_document, lesson_lines
@@ -166,8 +165,5 @@ def _by_simulator(dataset: str, simulator: str, given: dict[str, Any], *, as_jso
         lesson = observed_lesson(
             simulator, {}, recorded=dataset, demonstrations="rollouts", **settings
         )
-    if as_json:
-        printing.print_json(lesson_document(lesson))
-    else:
-        printing.print_result(lesson_lines(lesson, details=True))
+    output.show(lambda: lesson_document(lesson), lesson_lines(lesson, details=True))
     return printing.exit_code(not lesson.open_seen and not lesson.is_empty)

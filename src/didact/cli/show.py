@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,14 +19,12 @@ if TYPE_CHECKING:
 @options.world("a random world; the same as -p seed=N", has_members=False)
 @options.arithmetic()
 @options.file("--out", help="Also write the task to this file.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     arithmetic: Arithmetic,
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
 ) -> None:
     """Draw WORLD with its optimal actions.
 
@@ -42,13 +41,10 @@ def command(
     plan = solve(task.mdp, task.true_weights, arithmetic=arithmetic)
     if out is not None:
         task.save(out)
-    if as_json:
-        printing.print_json(_document(task, plan))
-        return
     from didact.report.terminal.worlds import draw_task
 
-    printing.print_drawing(lambda width: draw_task(task, plan, width=width, details=details))
-    printing.print_result((), [out])
+    drawing = partial(draw_task, task, plan, details=output.details)
+    output.draw(lambda: _document(task, plan), drawing, [out])
 
 
 def _document(task: Task, plan: Plan) -> dict[str, Any]:

@@ -86,16 +86,14 @@ RESERVED = (
 )
 @click.option("--detect", is_flag=True, help="With --lies: only so that they are noticed.")
 @options.file("--out", help="Write the lesson to this file.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     world: options.NamedWorld,
     member_cost: tuple[str, ...],
     teacher_settings: tuple[str, ...],
     feedback: tuple[str, ...],
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Find the fewest demonstrations that teach WORLD, and prove that they do.
@@ -128,10 +126,10 @@ def command(
             taught = demonstrated(world, **choices)
         if out is not None:
             taught.lesson.save(out)
-    if as_json:
+    if output.as_json:
         printing.print_json(taught.document())
     else:
-        _print(taught, out, details=details)
+        _print(taught, out, details=output.details)
     return printing.exit_code(taught.lesson.reaches_its_goal)
 
 

@@ -20,15 +20,13 @@ from didact.cli import options, printing
 )
 @options.arithmetic()
 @options.file("--out", help="Write the result as JSON.")
-@options.details
-@options.as_json
+@options.output()
 def command(
     lesson: str,
     world: options.NamedWorld,
     of: str | None,
     out: str | None,
-    details: bool,
-    as_json: bool,
+    output: printing.Output,
     **given: Any,
 ) -> int:
     """Say what LESSON, a file, determines in unseen worlds with the same reward.
@@ -52,8 +50,5 @@ def command(
         found = transfer(given_lesson, world.open(), of=made_for, **given)
         if out is not None:
             write_json(found.to_dict(), out)
-    if as_json:
-        printing.print_json(found.to_dict())
-    else:
-        printing.print_result(describe_transfer(found).lines(details=details), [out])
+    output.show(found.to_dict, describe_transfer(found).lines(details=output.details), [out])
     return printing.exit_code(found.share == 1)

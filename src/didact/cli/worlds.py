@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from didact.cli.options import as_json, details
-from didact.cli.printing import print_json, print_result
+from didact.cli import options, printing
 
 if TYPE_CHECKING:
     from didact.worlds import WorldInfo
 
 
 @click.command("worlds")
-@details
-@as_json
-def command(details: bool, as_json: bool) -> None:
+@options.output()
+def command(output: printing.Output) -> None:
     """List the worlds, with their parameters and defaults.
 
     A world can also be a task file (.json) or a Gymnasium environment such as Taxi-v4.
@@ -24,19 +22,16 @@ def command(details: bool, as_json: bool) -> None:
     from didact.worlds import worlds
 
     listed = worlds()
-    if as_json:
-        print_json({name: _document(info) for name, info in listed.items()})
-        return
     from didact.worlds.simulators.opening import BUILT_IN
 
     lines = []
     for info in listed.values():
         lines.append(f"{info.name}: {info.summary}")
-        lines += [f"  {_parameters(info)}"] if details else []
+        lines += [f"  {_parameters(info)}"] if output.details else []
     lines.append(f"Simulators, for `didact observe`: {', '.join(BUILT_IN)}.")
     lines.append("Draw one with `didact show random-grid -p size=5 -p slip=0.1`.")
-    lines += [] if details else ["--details: the parameters of each, with their defaults"]
-    print_result(lines)
+    lines += [] if output.details else ["--details: the parameters of each, with their defaults"]
+    output.show(lambda: {name: _document(info) for name, info in listed.items()}, lines)
 
 
 def _document(info: WorldInfo) -> dict[str, Any]:

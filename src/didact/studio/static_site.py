@@ -22,7 +22,7 @@ from didact.files.json import require_writable, write_text
 from didact.files.kinds import PAGE, require_kind
 from didact.mdp import Family, Task
 from didact.planning import solve
-from didact.report.page.templates import EXPORT, IMPORT, render, with_imported
+from didact.report.page.templates import inlined, render
 from didact.studio.boards import viewed
 from didact.studio.playing import asked_exam, exam_of, quiz, score
 from didact.studio.questions import PRESETS, QUESTIONS
@@ -186,27 +186,9 @@ def _index(chosen: Sequence[tuple[str, Subject]], table: Mapping[str, Answers]) 
     # The last marks are the template's: before them stand names of worlds, which may be marks too.
     before, _, rest = page.rpartition("/*answers*/")
     between, _, after = rest.rpartition("/*script*/")
-    return "".join((before, answers, between, bundled("studio.js", _module), after))
+    return "".join((before, answers, between, inlined("studio.js", _module), after))
 
 
 def _module(name: str) -> str:
     """A module of the studio; what asks the server asks the page's own answers instead."""
     return assets()["recorded.js" if name == "ask.js" else name][1].decode()
-
-
-def bundled(entry: str, read: Callable[[str], str]) -> str:
-    """A module and all that it imports as one script, each in a scope of its own."""
-    parts = []
-    for name, text in with_imported(entry, read).items():
-        names = [match[1] for match in EXPORT.finditer(text)]
-        body = IMPORT.sub(lambda m: f"const {{ {m[1]} }} = {_variable(m[2])};\n", text)
-        body = EXPORT.sub("", body)
-        if "</script" in body or re.search(r"^(import|export) ", body, re.MULTILINE):
-            raise ValueError(f"{name}: cannot stand in a page")
-        told = f"return {{ {', '.join(names)} }};"
-        parts.append(f"const {_variable(name)} = (() => {{\n{body}\n{told}\n}})();")
-    return "\n".join(parts)
-
-
-def _variable(name: str) -> str:
-    return "module_" + re.sub(r"\W", "_", name.removesuffix(".js"))

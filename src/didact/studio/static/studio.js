@@ -28,9 +28,9 @@ const world = board(byId("board"), { touch, done: endStroke });
 const other = situation(world, { subject: () => subject, isSecret, open: openAsked, drawn: drawnOther });
 const kinds = IS_STATIC ? null : grounds((painting, isDone) => change({ painting }, isDone, !isDone));
 const views = tabs(byId("tabs"), byId("panels"), showTools);
-const lesson = lessons(views.add("lesson", "Lesson"), () => subject);
+const lessonView = lessons(views.add("lesson", "Lesson"), () => subject);
 const desk = {
-  subject: () => subject, lesson: () => lesson.told(), settings: () => lesson.settings(), mark, secret,
+  subject: () => subject, lesson: () => lessonView.told(), settings: () => lessonView.settings(), mark, secret,
   hasBoard: () => !byId("board").querySelector(".cells").hidden,
 };
 const games = {};
@@ -121,7 +121,7 @@ function show(isSliding = false) {
   document.body.dataset.waiting = "yes";
   teaching = setTimeout(async () => {
     document.body.dataset.waiting = "no";
-    await lesson.update();
+    await lessonView.update();
     if (["cone", "teacher", "export"].includes(views.chosen())) openGame(views.chosen());
   }, 300);
 }
@@ -248,7 +248,7 @@ const look = latest(async () => {
   } catch (error) {
     status.textContent = error.message;
     status.classList.add("problem");
-    lesson.fail(error.message);
+    lessonView.fail(error.message);
     forgetAll();
     shown(number);
   }
