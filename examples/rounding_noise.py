@@ -90,7 +90,7 @@ def iterated(task: didact.Task, bec: didact.EquivalenceClass, *, in_place: bool)
     found = {
         "facets": len(noisy.kept),
         "pairs, greedy": len(noisy.lesson),
-        "pairs, redundant ones not removed": len(noisy.redundant_lesson()),
+        "pairs, redundant ones not removed": len(redundant_lesson(noisy.normals, noisy.stated)),
         "the same, only equal rows merged": len(redundant_lesson(*apart)),
         "worlds with a false tie": len(noisy.stated) > bec.plan.optimal.sum(),
         "worlds that exclude true weights": bool((slack < -ITERATED.tie).any()),

@@ -63,7 +63,7 @@ def test_without_rounding_the_plain_program_finds_the_exact_class():
     assert len(noisy.kept) == bec.cone.n_facets == 16
     assert len(noisy.lesson) == 14
     assert (noisy.normals @ task.weights > 0).all()
-    assert len(noisy.redundant_lesson()) == len(
+    assert len(precision.redundant_lesson(noisy.normals, noisy.stated)) == len(
         didact.teach(task, teacher="scot-redundant", horizon=1, bec=bec).demonstrations
     )
 

@@ -63,7 +63,10 @@ class MDP:
         action_names: Sequence[str] | None = None,
         feature_names: Sequence[str] | None = None,
     ):
-        moves = _as_transitions(transitions)
+        moves = transitions
+        if not isinstance(moves, Transitions):
+            is_sparse = hasattr(moves, "tocsr")
+            moves = Transitions.from_sparse(moves) if is_sparse else Transitions.from_dense(moves)
         ends = _as_terminal(terminal, moves.n_states)
         _require_rows(moves, ends)
         phi = _as_features(features, moves, ends)
@@ -143,14 +146,6 @@ class MDP:
             f"MDP({self.n_states} states, {self.n_actions} actions, {self.n_features} features, "
             f"discount {self.exact_discount}, {int(self.terminal.sum())} terminal)"
         )
-
-
-def _as_transitions(given: Any) -> Transitions:
-    if isinstance(given, Transitions):
-        return given
-    if hasattr(given, "tocsr"):
-        return Transitions.from_sparse(given)
-    return Transitions.from_dense(given)
 
 
 def _as_terminal(given: Any, n_states: int) -> NDArray[np.bool_]:

@@ -287,15 +287,11 @@ def holds_observations(pairs: Iterable[Any], observations: Observations | None) 
     if observations is not None and observations.are_renumbered:
         return True
     listed = [pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
-    if any(_is_no_state(first) for first, _ in listed):
+    if any(isinstance(x, list | tuple | dict) or np.ndim(x) or _is_negative(x) for x, _ in listed):
         return True
     return observations is not None and any(
         isinstance(first, str | float) or _is_negative(action) for first, action in listed
     )
-
-
-def _is_no_state(first: Any) -> bool:
-    return isinstance(first, list | tuple | dict) or np.ndim(first) > 0 or _is_negative(first)
 
 
 def _is_negative(number: Any) -> bool:

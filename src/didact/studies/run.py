@@ -177,11 +177,7 @@ def run_trials(
     """
     if retry:
         store.forgive()
-    _Run(study, settings, store, workers, watch or _nobody).finish()
-
-
-def _nobody(progress: Progress) -> None:
-    """Nobody watches."""
+    _Run(study, settings, store, workers, watch).finish()
 
 
 def _error_of(future: Future[Attempt]) -> BaseException | None:
@@ -193,7 +189,7 @@ class _Run:
     """A run as it goes: trials that wait, those suspected of killing workers, those in flight."""
 
     def __init__(
-        self, study: Study, settings: Any, store: Store, workers: Workers, watch: Watch
+        self, study: Study, settings: Any, store: Store, workers: Workers, watch: Watch | None
     ) -> None:
         self.study, self.settings, self.store = study, settings, store
         self.workers, self.watch = workers, watch
@@ -296,7 +292,9 @@ class _Run:
             self.n_failed += 1
 
     def tell(self) -> None:
-        """Say how far the run is."""
+        """Say how far the run is, if somebody watches."""
+        if self.watch is None:
+            return
         elapsed = time.monotonic() - self.clock
         to_come = self.total - self.n_done - self.n_failed
         left = elapsed / self.n_finished * to_come if self.n_finished else None

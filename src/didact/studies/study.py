@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from didact.errors import InvalidParameter
@@ -141,17 +141,12 @@ def departures(settings: Any) -> list[str]:
     """One line for every setting that differs from the paper's."""
     found = []
     for each in fields(settings):
-        published = _published(each)
+        published = each.metadata.get("paper")  # None where it is silent, and for a plain field
         value = getattr(settings, each.name)
         if published is not None and value != published:
             source = each.metadata.get("source", "our choice")
             found.append(f"{each.name} is {told(value)}, not {told(published)} ({source})")
     return found
-
-
-def _published(each: Field[Any]) -> Any:
-    """The paper's value of a setting; None where it is silent, and for a plain field."""
-    return each.metadata.get("paper")
 
 
 def told(value: Any) -> str:

@@ -64,15 +64,13 @@ def grid_transitions(
     palette = [Fraction(0), slip / 2, slip, 1 - slip, 1 - slip / 2, Fraction(1)]
     happens = np.array([value > 0 for value in palette])[codes] & ~terminal[:, None, None]
     offsets = np.concatenate(([0], np.cumsum(happens.sum(axis=2).ravel())))
-    return Transitions.from_arrays(
-        moves.shape[0], 4, offsets, targets[happens], _from_palette(palette, codes[happens])
+    happening = codes[happens]
+    # Exact values are made when they are asked for, to save time and memory.
+    shares = Numbers(
+        np.array([float(value) for value in palette])[happening],
+        source=partial(_palette_and_codes, palette, happening),
     )
-
-
-def _from_palette(palette: list[Fraction], codes: NDArray[np.uint8]) -> Numbers:
-    """The coded numbers as floats; their exact values when asked, to save time and memory."""
-    floats = np.array([float(value) for value in palette])
-    return Numbers(floats[codes], source=partial(_palette_and_codes, palette, codes))
+    return Transitions.from_arrays(moves.shape[0], 4, offsets, targets[happens], shares)
 
 
 def _palette_and_codes(palette: list[Fraction], codes: NDArray[np.uint8]) -> Exact:

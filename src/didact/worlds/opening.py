@@ -354,7 +354,8 @@ def drawn_parameters(source: Any, n: int, shared: Mapping[str, Any]) -> Iterable
     seeds = range(first, first + n)
     if isinstance(source, str) and source.startswith(_LAKE):
         rest = {name: value for name, value in shared.items() if name not in ("seed", "map_name")}
-        size = 8 if shared.get("map_name", _name_of_map(source)) == "8x8" else 4
+        own = "8x8" if source.startswith(f"{_LAKE}8x8") else "4x4"
+        size = 8 if shared.get("map_name", own) == "8x8" else 4
         return ({**rest, "desc": random_map(size, seed)} for seed in seeds)
     if isinstance(source, str) and (takes_seed(source) or is_minigrid(source)):
         return ({**shared, "seed": seed} for seed in seeds)
@@ -362,10 +363,6 @@ def drawn_parameters(source: Any, n: int, shared: Mapping[str, Any]) -> Iterable
         f"{shown(source)} is not drawn by a seed; give members as a list of what changes, as "
         "[{'discount': 0.9}, {'discount': 0.95}]"
     )
-
-
-def _name_of_map(id: str) -> str:
-    return "8x8" if id.startswith(f"{_LAKE}8x8") else "4x4"
 
 
 def random_map(size: int, seed: int) -> list[str]:

@@ -121,7 +121,10 @@ def _fill(folder: Path, recording: Recording) -> None:
         "rews": ("float64", pyarrow.list_(pyarrow.float64())),
     }
     features = {
-        name: _value(kind) if name == "terminal" else _sequence(kind)
+        name: {"dtype": kind, "_type": "Value"}
+        if name == "terminal"
+        # a list as every version of the datasets package reads it
+        else {"feature": {"dtype": kind, "_type": "Value"}, "length": -1, "_type": "Sequence"}
         for name, (kind, _) in columns.items()
     }
     about = json.dumps({"info": {"features": features}})
@@ -155,15 +158,6 @@ def _row(steps: Episode) -> dict[str, Any]:
         "terminal": steps.ended,
         "rews": steps.rewards.tolist(),
     }
-
-
-def _value(kind: str) -> dict[str, Any]:
-    return {"dtype": kind, "_type": "Value"}
-
-
-def _sequence(kind: str) -> dict[str, Any]:
-    """A list as every version of the datasets package reads it."""
-    return {"feature": _value(kind), "length": -1, "_type": "Sequence"}
 
 
 def _write_descriptions(folder: Path, features: dict[str, Any]) -> None:

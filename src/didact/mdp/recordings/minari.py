@@ -225,8 +225,10 @@ def write_dataset(path: Path, fill: Callable[[Path, str], None], *, replace: boo
         replace=replace,
         is_such=is_minari,
     )
-    if namespace is not None:
-        _enter_namespace(namespace)
+    if namespace is not None:  # Minari wants to know it for ids such as mine/lesson-v0
+        names = require_package("minari.namespace", "minari", "Minari datasets")
+        if namespace not in names.list_local_namespaces():
+            names.create_namespace(namespace)
 
 
 def _id_of(path: Path) -> tuple[str, str | None]:
@@ -324,13 +326,6 @@ def _write_episode(group: Any, number: int, episode: Episode) -> None:
         shape = (None, *values.shape[1:])
         group.create_dataset(name, data=values, chunks=True, maxshape=shape)
     group.create_group("infos")
-
-
-def _enter_namespace(namespace: str) -> None:
-    """Make a namespace known to Minari, as it wants for ids such as mine/lesson-v0."""
-    names = require_package("minari.namespace", "minari", "Minari datasets")
-    if namespace not in names.list_local_namespaces():
-        names.create_namespace(namespace)
 
 
 WHOLE = ("Box", "Discrete", "MultiBinary", "MultiDiscrete", "Text")

@@ -123,8 +123,13 @@ def read_jsonlines(path: Path) -> Recording:
                 "read here; `learn`, `check` and `select` read other feedback too"
             )
         where, has_task = f"{place}: line {number}", begins.get("task") is not None
-        episode = _number_of(given, len(found), where)
-        demonstration = _shown_by(given, where, has_task=has_task)
+        episode = given.get("episode", len(found))
+        if type(episode) is not int or episode < 0:
+            raise InvalidFile(f"{where}: episode must be a whole number; it is {shown(episode)}")
+        try:
+            demonstration = read_pairs(given.get("pairs", ()), has_task=has_task)
+        except InvalidInput as error:
+            raise InvalidFile(f"{where}: {error}") from None
         n_pairs += len(demonstration)
         require_size(n_pairs, place)
         found.append(demonstration)
@@ -158,22 +163,6 @@ def _header(value: dict[str, Any], place: str) -> dict[str, Any]:
         if not isinstance(value.get(name), dict | None):
             raise InvalidFile(f"{place}: {name} must be an object or null")
     return value
-
-
-def _number_of(given: dict[str, Any], next_number: int, place: str) -> int:
-    episode = given.get("episode", next_number)
-    if type(episode) is not int or episode < 0:
-        raise InvalidFile(f"{place}: episode must be a whole number; it is {shown(episode)}")
-    return episode
-
-
-def _shown_by(
-    given: dict[str, Any], place: str, *, has_task: bool
-) -> Demonstration | ObservedDemonstration:
-    try:
-        return read_pairs(given.get("pairs", ()), has_task=has_task)
-    except InvalidInput as error:
-        raise InvalidFile(f"{place}: {error}") from None
 
 
 def write_jsonlines(recording: Recording, path: Path, *, replace: bool = False) -> None:

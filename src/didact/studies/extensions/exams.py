@@ -21,7 +21,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, primitive
 from didact.numerics.exact import Floats, Numbers
-from didact.planning import Plan, solve
+from didact.planning import solve
 from didact.planning.loss import action_gaps
 from didact.random import stream
 from didact.studies.study import Record, Study, setting
@@ -125,12 +125,9 @@ def _found(
 
 def critical_states(bec: EquivalenceClass) -> list[int]:
     """States by how much the best action matters: its value less the mean of all, largest first."""
-    gaps = np.where(scope_states(bec.task.mdp, "reachable"), _mean_gaps(bec.plan), -1.0)
+    reached = scope_states(bec.task.mdp, "reachable")
+    gaps = np.where(reached, action_gaps(bec.plan).mean(axis=1), -1.0)
     return [int(s) for s in np.argsort(-gaps, kind="stable") if gaps[s] >= 0]
-
-
-def _mean_gaps(plan: Plan) -> Floats:
-    return np.asarray(action_gaps(plan).mean(axis=1))
 
 
 def _acts_otherwise(bec: EquivalenceClass, states: Sequence[int], weights: Floats) -> bool:

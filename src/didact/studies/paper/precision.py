@@ -56,10 +56,6 @@ class Noisy:
     kept: list[int]
     lesson: list[Pair]
 
-    def redundant_lesson(self) -> list[Pair]:
-        """Pairs that state every row, implied by others or not."""
-        return redundant_lesson(self.normals, self.stated)
-
 
 def noisy_rows(
     task: Task, precision: Precision = ITERATED, *, in_place: bool = True

@@ -175,7 +175,11 @@ class Records:
                 database.execute("PRAGMA query_only=ON")
             database.set_progress_handler(lambda: time.monotonic() > self._deadline, 1000)
             with self._timed():
-                self._require_schema(database)
+                if tables_of(database) != tables_made_by(TABLES):
+                    raise InvalidFile(
+                        f"{shown_path(self.path)}: must be a file of `didact study init`; its "
+                        "tables are others, or damaged"
+                    )
         except BaseException:
             database.close()
             raise
@@ -184,13 +188,6 @@ class Records:
     def _is_at_rest(self) -> bool:
         """Whether no program has it open: then it can be read where nothing can be written."""
         return not any(os.path.exists(f"{self.path}-{log}") for log in ("wal", "journal"))
-
-    def _require_schema(self, database: sqlite3.Connection) -> None:
-        if tables_of(database) != tables_made_by(TABLES):
-            raise InvalidFile(
-                f"{shown_path(self.path)}: must be a file of `didact study init`; its tables are "
-                "others, or damaged"
-            )
 
     @staticmethod
     def create(path: str | os.PathLike[str], design: Design, subject: Mapping[str, Any]) -> Records:
@@ -363,7 +360,9 @@ class Records:
         with self._told(), self._timed():
             self._database.execute("BEGIN")
             try:
-                self._require_intact()
+                intact = self._database.execute("PRAGMA integrity_check(1)").fetchone()[0]
+                if intact != "ok":
+                    raise sqlite3.DatabaseError("database disk image is malformed")
                 content = self._content()
                 people = self._checked("participants", "number", content, self._as_participant)
                 known = {person["number"]: person for person in people}
@@ -383,11 +382,6 @@ class Records:
         for person in people:
             person["participant"] = person.pop("number") - 1
         return people, answers
-
-    def _require_intact(self) -> None:
-        found = self._database.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError("database disk image is malformed")
 
     def _checked(
         self, table: str, order: str, content: Mapping[str, Any], check: Any

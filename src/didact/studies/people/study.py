@@ -223,7 +223,11 @@ def preregistration(found: SimulatedStudy) -> str:
         "Draft by `didact study preregister`. Fill in what stands in [brackets].",
         "Authors: [names]. Ethics approval: [board, number]. Data collection: [has not begun].",
         "## Hypotheses",
-        "\n".join(_hypotheses(design)),
+        "\n".join(
+            f"{i + 1}. Participants in condition `{name}` have another mean score in the test than "
+            f"those in {_last(design)}. Expected direction: [higher]."
+            for i, name in enumerate(design.conditions[:-1])
+        ),
         "## Design",
         "\n".join(f"- {line}" for line in _design(design)),
         "## Sample size",
@@ -262,14 +266,6 @@ def power(spread: float, x: float, n: int, tests: int = 1) -> float:
 
 def _last(design: Design) -> str:
     return f"`{design.conditions[-1]}`"
-
-
-def _hypotheses(design: Design) -> Iterator[str]:
-    for i, name in enumerate(design.conditions[:-1]):
-        yield (
-            f"{i + 1}. Participants in condition `{name}` have another mean score in the test than "
-            f"those in {_last(design)}. Expected direction: [higher]."
-        )
 
 
 def _design(design: Design) -> Iterator[str]:

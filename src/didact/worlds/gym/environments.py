@@ -91,7 +91,12 @@ def open_environment(env: Any, make_kwargs: Mapping[str, Any]) -> Any:
             f"{next(iter(make_kwargs))!r} can only be given with an environment's id; "
             "here the environment itself is given"
         )
-    _refuse_changing_wrappers(env)
+    for wrapper in filter(is_changing, wrappers_of(env)):
+        raise Unsupported(
+            f"the wrapper {type(wrapper).__name__} changes what the environment's own model says; "
+            "walk through it with from_environment, or pass env.unwrapped to mean the environment "
+            "without wrappers"
+        )
     return getattr(env, "unwrapped", env)
 
 
@@ -116,16 +121,6 @@ def make_environment(id: str, make_kwargs: Mapping[str, Any]) -> Any:
         return gymnasium.make(id, **make_kwargs)
     except FAILURES as error:
         raise InvalidParameter(f"gymnasium.make({id!r}) failed: {reason_of(error, 300)}") from None
-
-
-def _refuse_changing_wrappers(env: Any) -> None:
-    for wrapper in wrappers_of(env):
-        if is_changing(wrapper):
-            raise Unsupported(
-                f"the wrapper {type(wrapper).__name__} changes what the environment's own model "
-                "says; walk through it with from_environment, or pass env.unwrapped to mean the "
-                "environment without wrappers"
-            )
 
 
 def wrappers_of(env: Any) -> list[Any]:

@@ -160,6 +160,8 @@ class GridWalker:
 
     def begin(self, seed: int) -> tuple[Any, Hashable]:
         """The state after a reset; success pays 1 from here on, and nothing is looked at."""
+        from minigrid.minigrid_env import MiniGridEnv
+
         env = self._env
         self.release()
         with own_code(f"reset of {self.name}"):
@@ -169,7 +171,7 @@ class GridWalker:
                 f"{self.name} remembers how far its instruction is followed, outside the grid; "
                 "BabyAI environments cannot be tabularised"
             )
-        if _pays_by_time(env):
+        if type(env)._reward is MiniGridEnv._reward:  # and not that of a class of yours
             env._reward = lambda: 1
         env.gen_obs = lambda: None
         layout = self._laid_out()
@@ -195,7 +197,11 @@ class GridWalker:
             number,
             {id(thing): i for i, thing in enumerate(objects)},
             [thing for thing in objects if thing.type not in STILL],
-            [i for i, thing in enumerate(env.grid.grid) if thing is None or _can_change(thing)],
+            [
+                i
+                for i, thing in enumerate(env.grid.grid)
+                if thing is None or thing.type not in STILL
+            ],
             dict(vars(env)),
         )
 
@@ -257,17 +263,6 @@ class GridWalker:
         changed = [(n, v) for n, v in vars(self._env).items() if v is not were.get(n, were)]
         plain = [(n, frozen(v)) for n, v in changed if n not in _NOT_REMEMBERED]
         return tuple((n, v) for n, v in plain if _is_plain(v) and v != frozen(were.get(n, were)))
-
-
-def _pays_by_time(env: Any) -> bool:
-    """Whether success pays MiniGrid's own reward, and not that of a class of yours."""
-    from minigrid.minigrid_env import MiniGridEnv
-
-    return type(env)._reward is MiniGridEnv._reward
-
-
-def _can_change(thing: Any) -> bool:
-    return thing.type not in STILL
 
 
 def _is_plain(value: Any) -> bool:
