@@ -253,8 +253,9 @@ def change_lines(found: Identification) -> list[str]:
     others = [c for c in found.tried if (c.n_revealed or c.is_enough) and c.name not in taken]
     if others:
         best = sorted(others, key=lambda change: (-change.n_revealed, change.price))[:3]
-        each = "; ".join(f"{c.name} {c.n_revealed} for {c.price}" for c in best)
-        lines.append(f"Others reveal something alone ({len(others)}): {each}.")
+        does = ["enough" if c.is_enough else counted(c.n_revealed, "direction") for c in best]
+        each = (f"{c.name} ({d}, cost {c.price})" for c, d in zip(best, does, strict=True))
+        lines.append(f"Others reveal something alone ({len(others)}): {'; '.join(each)}.")
     return lines
 
 
