@@ -90,7 +90,6 @@ BEHIND = {
 }
 OTHER_DEFAULTS = {
     ("explain", "--teacher"): "scot: people watch whole rollouts, as SCOT shows them",
-    ("explain", "--out"): "a page goes somewhere; explain_task returns it",
     ("frontier", "--losses"): "one text, with commas",
     ("informativeness", "--rewards"): "true: the world's own weights are at hand",
     ("observe", "--level"): "a share as a text, 95%",

@@ -15,7 +15,6 @@ from didact.errors import InvalidFile, InvalidParameter
 if TYPE_CHECKING:
     from didact.auditing import Audit, Exam
     from didact.auditing.questions import ExamQuestion
-    from didact.auditing.simulators import SimulatorAudit
     from didact.mdp import Family, Task
 
     Choose = Callable[[int, ExamQuestion], Any]
@@ -108,52 +107,43 @@ def command(
 
 
 def _audit_simulator(
-    world: options.NamedWorld, output: printing.Output, *, agent: str | None, **how: Any
-) -> int:
-    """Audit an agent in a simulator, and another one in the same place, and print the result."""
-    from didact.report.words.observed import audit_document, audit_lines
-
-    with printing.waiting(f"auditing {agent or world.name}"):
-        first, second = simulator_audits(world, agent, **how)
-    output.show(lambda: audit_document(first, second), audit_lines(first, second))
-    return printing.exit_code(first.status == "pass")
-
-
-def simulator_audits(
     world: options.NamedWorld,
-    agent: str | None,
+    output: printing.Output,
     *,
+    agent: str | None,
     features: str | None,
     weights: list[str] | None,
     against: str | None,
     loss: str | None,
     trust_pickle: bool,
-) -> tuple[SimulatorAudit, SimulatorAudit | None]:
-    """The audit of an agent in a simulator, by default of its own policy, and that of another agent
-    in the same place; None without another one."""
+) -> int:
+    """Audit an agent in a simulator, by default its own policy, and another in the same place."""
     from didact.auditing import audit
     from didact.cli.observe import agent_of, environment_of
     from didact.files.extras import named_object
+    from didact.report.words.observed import audit_document, audit_lines
 
-    env = environment_of(world.name, options.read_settings(world.texts))
-    phi: Any = features
-    if features not in (None, "auto"):
-        phi = named_object(str(features), "--features")
-    own = env.best_policy(0.99) if agent is None and hasattr(env, "best_policy") else None
-    if agent is not None:
-        own = agent_of(agent, env, trust_pickle)
-    elif own is None:
-        raise InvalidParameter("an audit needs --agent")
-    try:
-        allowed = None if loss is None else float(loss)
-    except ValueError:
-        told = f"--loss must be a return in a simulator, as 0.5; it is {loss!r:.40}"
-        raise InvalidParameter(told) from None
-    first = audit(env, own, features=phi, weights=weights, loss=allowed)
-    if against is None:
-        return first, None
-    other = agent_of(against, env, trust_pickle)
-    return first, audit(first.seen, other, loss=first.loss)
+    with printing.waiting(f"auditing {agent or world.name}"):
+        env = environment_of(world.name, options.read_settings(world.texts))
+        phi: Any = features
+        if features not in (None, "auto"):
+            phi = named_object(str(features), "--features")
+        own = env.best_policy(0.99) if agent is None and hasattr(env, "best_policy") else None
+        if agent is not None:
+            own = agent_of(agent, env, trust_pickle)
+        elif own is None:
+            raise InvalidParameter("an audit needs --agent")
+        try:
+            allowed = None if loss is None else float(loss)
+        except ValueError:
+            told = f"--loss must be a return in a simulator, as 0.5; it is {loss!r:.40}"
+            raise InvalidParameter(told) from None
+        first, second = audit(env, own, features=phi, weights=weights, loss=allowed), None
+        if against is not None:
+            other = agent_of(against, env, trust_pickle)
+            second = audit(first.seen, other, loss=first.loss)
+    output.show(lambda: audit_document(first, second), audit_lines(first, second))
+    return printing.exit_code(first.status == "pass")
 
 
 def _choose(number: int, question: ExamQuestion) -> Any:

@@ -130,7 +130,7 @@ def check_file(
     """
     from didact.bec.classes import equivalence_class
     from didact.mdp import Family, Task
-    from didact.mdp.recordings.formats import feedback_in
+    from didact.mdp.recordings.formats import demonstrations_in, feedback_in, read_file
     from didact.teaching import check
     from didact.teaching.check import further_starts
     from didact.teaching.lesson import verify
@@ -141,7 +141,12 @@ def check_file(
         if loss:
             raise Unsupported("what may be lost is found for demonstrations only; leave loss out")
         return _checked_items(task, path, items, scope, proof=proof)
-    shown, lesson = _of_family(task, path) if isinstance(task, Family) else _of_task(task, path)
+    lesson: Mapping[str, Any]
+    if isinstance(task, Family):
+        shown, lesson = _of_family(task, path)
+    else:
+        recording = read_file(path)
+        shown, lesson = demonstrations_in(recording, task, path), recording.lesson or {}
     asked = scope or _scope_of(lesson)
     own = lesson.get("proof")
     answers = isinstance(own, Mapping) and own.get("scope") == asked  # not about other states
@@ -190,14 +195,6 @@ def _lesson_in(path: str) -> tuple[Any, Mapping[str, Any]]:
     if not isinstance(document, dict) or document.get("format") != LESSON_FORMAT:
         return document, {}
     return document, load_lesson(path).document()
-
-
-def _of_task(task: Task, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:
-    """The demonstrations in a file, and the lesson that it is."""
-    from didact.mdp.recordings.formats import demonstrations_in, read_file
-
-    recording = read_file(path)
-    return demonstrations_in(recording, task, path), recording.lesson or {}
 
 
 def _of_family(family: Family, path: str) -> tuple[tuple[Demonstration, ...], Mapping[str, Any]]:

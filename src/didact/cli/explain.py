@@ -81,7 +81,7 @@ def command(
     what each demonstration rules out, what stays open. Exit code 0: taught; 3: something stays
     open, or no reward explains the policy; 4: the proof failed.
     """
-    from didact.files.json import require_writable
+    from didact.files.json import require_writable, write_text
     from didact.files.kinds import PAGE
     from didact.mdp import Family
 
@@ -89,31 +89,26 @@ def command(
     if pair is not None and len(pair) != 2:
         raise InvalidParameter(f"--pair must read 0,1; it is {told!r:.60}")
     kept = {**given, "seed": world.seed, "members": world.members, "out": out, "pair": told}
-    how: dict[str, Any] = {"seed": world.seed or 0, "command": _command(world, kept), "out": out}
+    how: dict[str, Any] = {"seed": world.seed or 0, "command": _command(world, kept)}
     with printing.waiting(f"explaining {world.name}"):
-        require_writable(out, PAGE, [world.name])
+        require_writable(out, PAGE, [world.name, given["policy"]])
         subject = world.open()
         if isinstance(subject, Family):
-            _require_usual(given)
-            del given["policy"], given["if_not_optimal"], given["audience"]
+            for name in ("policy", "if_not_optimal", "audience"):
+                if given.pop(name) != _USUAL[name]:
+                    option = f"--{name.replace('_', '-')}"
+                    raise InvalidParameter(f"{option} is for one world; leave it out for a family")
             explained = explain_family(subject, **how, **given)
         else:
             explained = explain_task(subject, pair=pair, **how, **given)
+        if explained.page is not None:
+            write_text(explained.page, out, kind=PAGE)
     if as_json:
         written = None if explained.page is None else out
         printing.print_json({**explained.document(), "page": written})
     else:
         _print(explained, out)
     return printing.exit_code(explained.is_taught)
-
-
-def _require_usual(given: dict[str, Any]) -> None:
-    """Refuse for a family what speaks of one world."""
-    for name in ("policy", "if_not_optimal", "audience"):
-        if given[name] != _USUAL[name]:
-            raise InvalidParameter(
-                f"--{name.replace('_', '-')} is for one world; leave it out for a family"
-            )
 
 
 def _print(explained: Explained, out: str) -> None:
@@ -200,26 +195,20 @@ def explain_task(
     pair: Sequence[int] | None = None,
     audience: Audience = "experts",
     command: str | None = None,
-    out: str | None = None,
     **settings: Any,
 ) -> Explained:
     """The page of a lesson for a task, and for a policy where one is given.
 
     policy: 'optimal' for the task's own weights, else as `read_policy` takes it. settings go to
     `teach`; demonstrations are whole, to be watched to their end. arithmetic 'auto' is exact up to
-    EXACT_UP_TO states times features. audience: for whom the page is. out: write the page
-    there; the place is tried before the work.
+    EXACT_UP_TO states times features. audience: for whom the page is.
     """
     from didact.bec.classes import equivalence_class
     from didact.cli.policies import read_policy
-    from didact.files.json import require_writable, write_text
-    from didact.files.kinds import PAGE
     from didact.report.page.lesson import lesson_page
     from didact.report.page.writing import EXACT_UP_TO
     from didact.teaching.lesson import verified_lesson
 
-    if out is not None:
-        require_writable(out, PAGE, [policy])
     if pair is not None:
         k = task.mdp.n_features
         if len(set(pair)) != 2 or not all(0 <= feature < k for feature in pair):
@@ -247,14 +236,9 @@ def explain_task(
     if own is not None:
         about["story"] = (*about["story"], *_ties(task, bec, own, lesson))
     verified = verified_lesson(task, lesson)
-    shown: dict[str, Any] = {
-        "command": command,
-        "story": about["story"],
-        "pair": None if pair is None else tuple(pair),
-    }
+    drawn = None if pair is None else (pair[0], pair[1])
+    shown: dict[str, Any] = {"command": command, "story": about["story"], "pair": drawn}
     page = lesson_page(task, lesson, bec=bec, verified=verified, audience=audience, **shown)
-    if out is not None:
-        write_text(page, out, kind=PAGE)
     return Explained(task, lesson, verified, page, **about)
 
 
@@ -330,23 +314,16 @@ def explain_family(
     scope: Scope = "reachable",
     arithmetic: Arithmetic = "auto",
     command: str | None = None,
-    out: str | None = None,
     **settings: Any,
 ) -> Explained:
-    """The page of a lesson for a family; settings go to `teach`, out as for `explain_task`."""
+    """The page of a lesson for a family; settings go to `teach`."""
     from didact.bec.classes import equivalence_class
-    from didact.files.json import require_writable, write_text
-    from didact.files.kinds import PAGE
     from didact.report.page.family import family_page
     from didact.teaching import teach
     from didact.teaching.lesson import verified_lesson
 
-    if out is not None:
-        require_writable(out, PAGE)
     bec = equivalence_class(family, scope=scope, arithmetic=arithmetic)
     lesson = teach(family, bec=bec, **{"trim": False, **settings})
     verified = verified_lesson(family, lesson)
     page = family_page(family, lesson, bec=bec, verified=verified, command=command)
-    if out is not None:
-        write_text(page, out, kind=PAGE)
     return Explained(family, lesson, verified, page)

@@ -355,7 +355,8 @@ def _way(question: Any) -> str:
 
 def _named(question: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     source, parameters = question["world"], question.get("parameters", {})
-    if not isinstance(source, str) or not (_is_built_in(source) or _is_environment(source)):
+    is_built_in = isinstance(source, str) and source in worlds() and source not in NAMELESS
+    if not is_built_in and not (isinstance(source, str) and _is_environment(source)):
         raise InvalidParameter(
             "world must be the name of a built-in world or of an environment of Gymnasium; it is "
             f"{shown(source)}"
@@ -366,10 +367,6 @@ def _named(question: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         if not name.isidentifier():  # it stands in the code that the page shows to be copied
             raise InvalidParameter(f"the name of a parameter must be a word; it is {shown(name)}")
     return source, {name: _value(value, name) for name, value in parameters.items()}
-
-
-def _is_built_in(source: str) -> bool:
-    return source in worlds() and source not in NAMELESS
 
 
 def _is_environment(source: str) -> bool:
@@ -409,7 +406,11 @@ def opened(found: Task | Family, question: Mapping[str, Any]) -> dict[str, Any]:
     if painting is not None:
         return {"subject": {"painting": painting.document()}, "name": found.name}
     if "world" in question and _can_be_named(question):
-        kept = {"world": question["world"], "parameters": _plain(question.get("parameters", {}))}
+        plain = {
+            name: str(value) if isinstance(value, Decimal) else value
+            for name, value in question.get("parameters", {}).items()
+        }
+        kept = {"world": question["world"], "parameters": plain}
         return {"subject": kept, "name": found.name}
     document = family_document(found) if isinstance(found, Family) else task_document(found)
     return {"subject": {"task": document}, "name": found.name}
@@ -421,10 +422,3 @@ def _can_be_named(question: Mapping[str, Any]) -> bool:
     except InvalidParameter:
         return False
     return True
-
-
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: str(value) if isinstance(value, Decimal) else value
-        for name, value in parameters.items()
-    }
