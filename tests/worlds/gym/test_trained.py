@@ -212,8 +212,26 @@ TRAINED = {
     "TQC": ("TQC", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8], "n_critics": 3}}),
     "CrossQ": ("CrossQ", "Pendulum-v1", {**LATE, "policy_kwargs": {"net_arch": [8]}}),
     "old layers": ("PPO", "CartPole-v1", {**SMALL, "policy_kwargs": {"net_arch": OLD_LAYERS}}),
+    "bits": ("PPO", "Bits-v0", SMALL),
     "activation": ("A2C", "CartPole-v1", {"policy_kwargs": {"activation_fn": "ReLU"}}),
 }
+
+
+class Bits(gymnasium.Env):
+    """Observations and actions of several bits."""
+
+    observation_space = gymnasium.spaces.MultiBinary(5)
+    action_space = gymnasium.spaces.MultiBinary(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.np_random.integers(0, 2, 5, dtype=np.int8), {}
+
+    def step(self, action):
+        return self.np_random.integers(0, 2, 5, dtype=np.int8), float(action[0]), False, False, {}
+
+
+gymnasium.register("Bits-v0", Bits)
 
 
 @pytest.mark.parametrize("kind", TRAINED)

@@ -1,5 +1,7 @@
 """Vector environments: what one of their environments shows is what they show, step by step."""
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import gymnasium
@@ -9,7 +11,10 @@ from gymnasium import spaces
 from gymnasium.wrappers import TimeLimit
 
 import didact
+from didact.bec.observed.episodes import sample_states
 from didact.errors import InvalidModel, Unsupported
+from didact.report.page.simulators import simulator_page
+from didact.report.words.observed import audit_lines, lesson_document
 from didact.worlds.simulators.opening import open_simulator
 from didact.worlds.simulators.wrappers import taken_apart
 
@@ -313,3 +318,100 @@ def test_a_trained_agent_acts_by_its_masks(tmp_path):
     allowed = seen[0].observations[:, 2:]
     assert np.take_along_axis(allowed, np.asarray(seen[0].others), axis=1).all()
     assert didact.teach(seen[0]).weights[0] > 0
+
+
+class Line(gymnasium.Env):
+    """A walk to 0 whose own clock cuts episodes off; observations as `shows` has them."""
+
+    action_space = spaces.Discrete(3)
+    observation_space = spaces.Box(-9, 9, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.t = int(self.np_random.integers(1, 5)), 0
+        return self.shows(), {}
+
+    def shows(self):
+        return np.array([self.x], dtype=np.float32)
+
+    def step(self, action):
+        self.x, self.t = min(self.x + int(action) - 1, 5), self.t + 1
+        return self.shows(), -float(self.x), self.x == 0, self.t >= 9, {}
+
+
+class Named(Line):
+    observation_space = spaces.Dict(x=Line.observation_space, goal=spaces.Discrete(2))
+
+    def shows(self):
+        return {"x": np.array([self.x]), "goal": 0}
+
+
+class Several(Line):
+    action_space = spaces.MultiBinary(2)
+
+    def step(self, action):
+        assert np.shape(action) == (2,)
+        return super().step(1 + action[1] - action[0])
+
+
+def watched(env, policy, features=lambda next_obs: -next_obs, **more):
+    return didact.observe(env, policy, features=features, discount=0.8, n_rollouts=4, **more)
+
+
+def stacked():
+    return VecFrameStack(DummyVecEnv(Monitor(Line())), 2)
+
+
+def test_a_clock_of_its_own_ends_nothing_inside_a_stack_of_frames():
+    """The Monitor inside refuses steps after it; a function may make such an environment, too."""
+    rows = []
+    for env in (stacked(), stacked):
+        seen = watched(env, lambda shown: 0, lambda next_obs: -next_obs[1:])
+        assert seen.observations.shape[1:] == (2,)
+        rows.append(seen.rows.tobytes())
+    assert rows[0] == rows[1]
+    given = stacked()
+    open_simulator(given)
+    assert type(given.venv.envs[0]).__name__ == "Monitor"
+
+
+class Asked:
+    """An agent of dicts of arrays, as Stable-Baselines3's are, that counts questions."""
+
+    n = 0
+
+    def predict(self, observation, deterministic=False):
+        assert isinstance(observation, dict)
+        Asked.n += 1
+        return np.where(observation["x"][..., 0] > 3, 1, 0), None
+
+
+def test_observations_that_are_dicts_are_asked_at_once_told_and_planned_for(tmp_path):
+    seen = watched(Named, Asked(), lambda next_obs: -next_obs["x"], settings={"held": (1, 2)})
+    n_before = Asked.n
+    lesson = didact.certify(seen, didact.teach(seen), n_states=60)
+    assert Asked.n - n_before < seen.setting.simulator.n_steps / 4
+    assert lesson.certificate.replanned.is_planned
+    document = json.loads(json.dumps(lesson_document(lesson)))
+    assert document["clips"][0]["observations"][0].keys() == {"x", "goal"}
+    assert "<polyline" in simulator_page(lesson)
+    audited = didact.audit(seen, None, loss=0.1)
+    assert audited.status == "fail"
+    assert any("in (0, " in line for line in audit_lines(audited))
+    for write in (seen.save, lesson.save_minari):
+        with pytest.raises(Unsupported, match="FlattenObservation"):
+            write(str(tmp_path / "x"))
+
+
+def test_actions_of_several_bits_are_changed_one_by_one():
+    seen = watched(Several, lambda shown: np.array([1, 0]))
+    assert seen.others[0].tolist() == [[0, 0], [1, 1]]
+    assert didact.certify(seen, didact.teach(seen), n_states=60).certificate.replanned is not None
+    assert np.isfinite(didact.teach(seen).width)
+
+
+def test_states_are_drawn_from_episodes_of_few_steps():
+    """Of those of one step a discount of .99 leaves one in a hundred."""
+    seen = watched(Line, lambda shown: 0, length=1)
+    short = replace(seen.setting, discount=0.995)
+    assert len(sample_states(short, 40, np.random.default_rng(0))[0]) == 40

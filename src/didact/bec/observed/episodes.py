@@ -28,8 +28,9 @@ Choose = Callable[[SimulatorBatch], Any]
 
 ALIKE = 1e-5
 """Recorded observations may differ from replayed ones by this share: datasets keep few digits."""
-MAX_REDRAWS = 200
-"""Times that states are drawn again because episodes had ended."""
+MAX_REDRAWS = 2_000
+"""Times that states are drawn again because episodes had ended: 600 of them need about 6 times
+1 / (1 - discount) where episodes have one step."""
 WINDOW = 40
 """Steps of a run that is cut from a long episode."""
 TELL_SECONDS = 0.5

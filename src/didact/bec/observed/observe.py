@@ -355,21 +355,27 @@ def _checked_names(given: Any) -> list[str] | None:
     return [as_text(name, "feature_names") for name in names]
 
 
+def _values(space: Any) -> Any:
+    """How many values each of one row of whole numbers has; None where actions are no such row."""
+    if hasattr(space, "n"):  # MultiBinary has one, too
+        return np.full(space.shape, 2) if space.shape else None
+    return getattr(space, "nvec", None)
+
+
 def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternatives:
-    n, actions = getattr(space, "n", None), settings.actions
-    if n is not None:
-        if actions is not None:
-            raise InvalidParameter("actions is for continuous actions; here all others are tried")
+    actions, values, held = settings.actions, _values(space), settings.held or (1,)
+    is_one, is_row = hasattr(space, "n") and not space.shape, np.ndim(values) == 1
+    if (is_one or is_row) and actions is not None:
+        raise InvalidParameter("actions is for continuous actions; here all others are tried")
+    if is_one:
         first = int(getattr(space, "start", 0))
-        return Alternatives(n_actions=int(n), first=first, held=settings.held or (1,))
-    if getattr(space, "nvec", None) is not None and np.ndim(space.nvec) == 1:
-        if actions is not None:
-            raise InvalidParameter("actions is for continuous actions; here all others are tried")
-        most, zeros = np.asarray(space.nvec, dtype=float) - 1, np.zeros(len(space.nvec))
-        return Alternatives(0, 0, zeros, most, zeros, 0, 0, settings.held or (1,))
+        return Alternatives(n_actions=int(space.n), first=first, held=held)
+    if is_row:
+        most, zeros = np.asarray(values, dtype=float) - 1, np.zeros(len(values))
+        return Alternatives(0, 0, zeros, most, zeros, 0, 0, held)
     if getattr(space, "low", None) is None:
         raise InvalidModel(
-            "actions must be Discrete, MultiDiscrete with one axis, or Box; the action space is "
+            "actions must be Discrete, Box, or one row (MultiDiscrete, MultiBinary); the space is "
             f"{shown(space)}"
         )
     low, high = np.asarray(space.low, dtype=float), np.asarray(space.high, dtype=float)
@@ -379,7 +385,7 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
     if not np.all(np.asarray(width) > 0):
         raise InvalidParameter(f"actions must be a step above 0; it is {shown(actions)}")
     own_seed = seed if isinstance(seed, int) else 0
-    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, settings.held or (1,))
+    return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, held)
 
 
 class _Observer(NamedTuple):

@@ -168,9 +168,19 @@ class Absent:
     start_from = begin = resume = standing = nudged = __call__ = _refuse
 
 
+def require_arrays(observations: Any) -> None:
+    """Refuse to write observations that are dicts, or whatever else is no array of numbers."""
+    if np.asarray(observations).dtype.kind not in "biuf":
+        raise Unsupported(
+            "only observations that are arrays of numbers are written to files; put a "
+            "gymnasium.wrappers.FlattenObservation around the environment, or write none"
+        )
+
+
 def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
     """Write what was seen; the file appears whole or not at all."""
     setting, others = seen.setting, seen.setting.alternatives
+    require_arrays(seen.observations)
     header = {
         "format": OBSERVED_FORMAT,
         "name": setting.simulator.name,

@@ -28,6 +28,7 @@ from didact.report.words.observed import (
     weights_words,
 )
 from didact.teaching.clips.lesson import Clip, ClipLesson
+from didact.worlds.simulators.batches import as_rows
 from didact.worlds.simulators.restoring import pictures_of
 
 MAX_CLIPS = 40
@@ -85,7 +86,7 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> dict[str, Any]:
         for i, image in zip(steps, images, strict=True)
         if image is not None
     )
-    lines = [] if frames else _lines(np.asarray(clip.observations, dtype=np.float64), lesson)
+    lines = [] if frames else _lines(as_rows(clip.observations), lesson)
     is_plane = len(lines) == 1 and lines[0]["name"] == WAY
     closest = _closest_others(lesson.seen, clip)
     done = [done_words(lesson.seen, action) for action in clip.actions[:MAX_ACTIONS]]
@@ -144,8 +145,8 @@ def _ghosts(seen: Observed, closest: Sequence[tuple[int, Any]]) -> str:
         after = batch.step(np.array([other for _, other in closest])).observations
     except (DidactError, AttributeError):  # what was read from a file has no simulator
         return ""
-    here = _in_plane(seen, np.asarray(seen.observations, dtype=np.float64)[places])
-    there = _in_plane(seen, np.asarray(after, dtype=np.float64))
+    here = _in_plane(seen, as_rows(seen.observations)[places])
+    there = _in_plane(seen, as_rows(after))
     return "".join(
         f"M{number(x)} {number(y)}L{number(u)} {number(v)}"
         for (x, y), (u, v) in zip(here.tolist(), there.tolist(), strict=True)
@@ -175,8 +176,7 @@ EDGE = 22.0
 
 def _range(seen: Observed) -> tuple[Any, Any]:
     """The least and the largest of each number of all observed states, and of what stands there."""
-    states = np.asarray(seen.observations, dtype=np.float64)
-    states = states.reshape(len(states), -1)[:, :MAX_LINES]
+    states = as_rows(seen.observations)[:, :MAX_LINES]
     if states.shape[1] == 2:
         standing = [[x, y] for _, x, y, _ in _of_simulator(seen, "marks")]
         states = np.concatenate([states, *([np.array(standing)] if standing else [])])

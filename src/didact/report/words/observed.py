@@ -13,6 +13,7 @@ from didact.bec.observed.result import Observed
 from didact.inputs import counted, in_one_line, shown_name
 from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
 from didact.teaching.clips.replan import replanned_words
+from didact.worlds.simulators.batches import as_rows
 
 MAX_LISTED, MAX_SHORT = 20, 5
 """Clips that are told one by one: with all details, and without."""
@@ -126,9 +127,9 @@ def truth_words(lesson: ClipLesson) -> str:
 
 def numbers_words(given: Any) -> str:
     """An observation or an action in a few digits."""
-    flat = np.asarray(given).ravel()
+    flat = as_rows([given])[0]
     told = [f"{value:.3g}" for value in flat[:8].tolist()]
-    if np.ndim(given) == 0:
+    if np.ndim(given) == 0 and len(told) == 1:
         return told[0]
     return f"({', '.join(told)}{', ...' if flat.size > 8 else ''})"
 
@@ -219,7 +220,7 @@ def audit_document(audit: SimulatorAudit, other: SimulatorAudit | None = None) -
         "episode_return": audit.episode_return._asdict(),
         "worst": [
             {
-                "observation": np.asarray(situation.observation).tolist(),
+                "observation": _listed(situation.observation),
                 "own": np.asarray(situation.own).tolist(),
                 "better": np.asarray(situation.better).tolist(),
                 "gain": situation.gain,
@@ -232,6 +233,13 @@ def audit_document(audit: SimulatorAudit, other: SimulatorAudit | None = None) -
         found |= {"other": audit_document(other)}
         found |= {"difference": audit.compared_with(other)._asdict()}
     return found
+
+
+def _listed(observation: Any) -> Any:
+    """An observation for machines."""
+    if isinstance(observation, dict):
+        return {name: np.asarray(part).tolist() for name, part in observation.items()}
+    return np.asarray(observation).tolist()
 
 
 def certificate_document(told: ClipCertificate) -> dict[str, Any]:
@@ -271,7 +279,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
                 "episode": clip.episode,
                 "first": clip.first,
                 "last": clip.last,
-                "observations": np.asarray(clip.observations).tolist(),
+                "observations": [_listed(observation) for observation in clip.observations],
                 "actions": np.asarray(clip.actions).tolist(),
             }
             for clip in lesson.clips
@@ -281,7 +289,7 @@ def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
         "certificate": None if told is None else certificate_document(told),
         "left_open": [
             {
-                "observation": np.asarray(left.observation).tolist(),
+                "observation": _listed(left.observation),
                 "own": np.asarray(left.own).tolist(),
                 "other": np.asarray(left.other).tolist(),
                 "worth": left.worth,

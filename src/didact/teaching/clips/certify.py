@@ -42,6 +42,7 @@ from didact.teaching.clips.lesson import (
     clip_from,
 )
 from didact.teaching.clips.replan import replanned
+from didact.worlds.simulators.batches import as_rows
 
 MAX_ROUNDS = 20
 """Of sampled states; after them the last bounds are given."""
@@ -131,7 +132,7 @@ def _certified(
 def _replanned(lesson: ClipLesson) -> ClipLesson:
     """The lesson whose certificate says what planning for the taught weights reaches."""
     told, seen = lesson.certificate, lesson.seen
-    if told is None or lesson.is_empty or np.asarray(seen.observations).dtype.kind not in "fiu":
+    if told is None or lesson.is_empty or not as_rows(seen.observations[:1]).size:
         return lesson
     stage("planning for the taught weights")
     return replace(

@@ -35,7 +35,7 @@ from didact.bec.observed.openness import (
     distances_to_cone,
     most_likely,
 )
-from didact.bec.observed.result import Observed
+from didact.bec.observed.result import Observed, require_arrays
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import choice, counted, instance
@@ -410,9 +410,8 @@ class ClipLesson:
         ]
         if any(end.status != 0 for end in ends):
             return np.inf
-        return float(
-            max(-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2], strict=True))
-        )
+        widths = [-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2], strict=True)]
+        return float(max(widths, default=0.0))
 
     @cached_property
     def weights(self) -> Floats:
@@ -455,7 +454,9 @@ class ClipLesson:
                 if np.linalg.norm(away) > THIN:
                     extremes.append(away / np.linalg.norm(away))
         middle = self.weights
-        extremes += [(middle + sign * one) / math.sqrt(2) for one in blind for sign in (1.0, -1.0)]
+        beside = [middle + sign * one for one in blind for sign in (1.0, -1.0)]
+        sizes = [float(np.linalg.norm(one)) for one in beside]
+        extremes += [one / size for one, size in zip(beside, sizes, strict=True) if size > THIN]
         bounds = np.stack([np.minimum(bounds[:, 0], middle), np.maximum(bounds[:, 1], middle)], 1)
         return bounds, np.array(extremes).reshape(-1, k)
 
@@ -490,6 +491,7 @@ class ClipLesson:
         from gymnasium import spaces
 
         setting = self.seen.setting
+        require_arrays(self.seen.observations)
         if setting.simulator.action_space is None:
             raise InvalidParameter(
                 "clips that were read from a file have no simulator to step them; "

@@ -30,6 +30,7 @@ from didact.inputs import shown_name
 from didact.stages import deadline
 from didact.teaching.clips.lesson import ClipLesson, Replanned
 from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.batches import as_rows
 
 MAX_EPISODES, MIN_EPISODES = 20, 3
 """Of each policy that is tried."""
@@ -165,8 +166,9 @@ class _TriedPolicies:
             totals[0, alive] += weight * phi
             totals[1, alive] += phi
             weight *= setting.discount
-            if np.asarray(before).dtype.kind in "fiu":
-                whole = (before, actions, phi, stepped.observations, stepped.ended)
+            rows = as_rows(before)
+            if 0 < rows.shape[1] <= MAX_NUMBERS:  # more are too far from each other for a plan
+                whole = (rows, actions, phi, as_rows(stepped.observations), stepped.ended)
                 self._steps.append(TriedSteps(*map(np.array, whole)))
             batch.keep(~stepped.ended)
             alive = alive[~stepped.ended]
@@ -192,11 +194,11 @@ class _TriedPolicies:
     def _planned_model(self) -> _Model | None:
         """A model of the transitions so far; None where observations have many numbers."""
         space = self.setting.simulator.action_space
-        few_actions = hasattr(space, "n") or tuple(getattr(space, "shape", ())) == (1,)
+        few_actions = _is_discrete(space) or tuple(getattr(space, "shape", ())) == (1,)
         if not self._steps or not few_actions:
             return None
         joined = TriedSteps(*(np.concatenate(part) for part in zip(*self._steps, strict=True)))
-        if math.prod(joined.before.shape[1:]) > MAX_NUMBERS or len(joined.before) < 100:
+        if len(joined.before) < 100:
             return None
         some = self.rng.permutation(len(joined.before))[:MAX_SAMPLES]
         kept = TriedSteps(*(part[np.sort(some)] for part in joined))
@@ -226,8 +228,13 @@ class _Mixed:
         return chosen
 
 
+def _is_discrete(space: Any) -> bool:
+    """Whether actions are numbers from the first on; MultiBinary has an n, too."""
+    return hasattr(space, "n") and not space.shape
+
+
 def _constant_actions(space: Any) -> list[Any]:
-    if hasattr(space, "n") and np.ndim(space.n) == 0:
+    if _is_discrete(space):
         first = int(getattr(space, "start", 0))
         return list(range(first, first + min(int(space.n), 6)))
     low, high = getattr(space, "low", None), getattr(space, "high", None)
@@ -238,7 +245,7 @@ class _Improved:
     """The action that is best for weights by the rows of the nearest state that was observed."""
 
     def __init__(self, seen: Observed, weights: Floats):
-        flat = np.reshape(np.asarray(seen.observations, dtype=np.float64), (len(seen.rows), -1))
+        flat = as_rows(seen.observations)
         self._scale = np.where(flat.std(axis=0) > 0, flat.std(axis=0), 1.0)
         self._tree = KDTree(flat / self._scale)
         gains = -(seen.rows @ weights)
@@ -249,7 +256,7 @@ class _Improved:
 
     def __call__(self, observations: Any) -> Any:
         chosen = np.array(self._own(observations))
-        flat = np.reshape(np.asarray(observations, dtype=np.float64), (len(chosen), -1))
+        flat = as_rows(observations)
         nearest = self._tree.query(flat / self._scale)[1]
         changed = self._better[nearest]
         chosen[changed] = self._others[nearest][changed]
@@ -264,7 +271,7 @@ class _Model:
         n = len(steps.before)
         flat = steps.before.reshape(n, -1).astype(np.float64)
         self._scale = np.where(flat.std(axis=0) > 0, flat.std(axis=0), 1.0)
-        if hasattr(space, "n"):
+        if _is_discrete(space):
             self._actions = np.unique(steps.actions)
             kind = np.searchsorted(self._actions, steps.actions)
         else:
@@ -279,7 +286,7 @@ class _Model:
     def _nearest(self, observations: Any, action: int) -> csr_array:
         """Weights (n, samples) of the nearest samples of an action."""
         n, places = len(observations), self._places[action]
-        flat = np.reshape(np.asarray(observations, dtype=np.float64), (n, -1)) / self._scale
+        flat = as_rows(observations) / self._scale
         m = min(NEIGHBOURS, len(places))
         lengths, found = self._trees[action].query(flat, k=list(range(1, m + 1)))
         near = 1.0 / (lengths + 1e-6)

@@ -24,6 +24,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,12 @@ def _spaces_of(env: Any, n_frames: int) -> Any:
         return framed(made, n_frames)
     if inspect.isclass(env) or (callable(env) and not hasattr(env, "action_space")):
         with own_code("making the environment"):
-            return env()
+            env = env()
+    if hasattr(env, "single_observation_space"):  # Gymnasium's vectors: the spaces of one
+        return SimpleNamespace(
+            observation_space=env.single_observation_space,
+            action_space=env.single_action_space,
+        )
     return env
 
 
@@ -354,7 +360,8 @@ def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
         return _told_space(name, told, written)
     if told[0] == type(own).__name__ in ("Dict", "MultiDiscrete"):
         return own  # the weights must fit it
-    size = int(own.n) if isinstance(own, spaces.Discrete) else None
+    is_counted = isinstance(own, spaces.Discrete | spaces.MultiBinary) and np.ndim(own.n) == 0
+    size = int(own.n) if is_counted else None
     wanted = (type(own).__name__, size, None if size else tuple(own.shape or ()))
     if told != wanted and told[0] == "Box" == wanted[0] and _is_transposed(own, told[2]):
         return spaces.Box(0, 255, told[2], dtype=np.uint8)
@@ -363,17 +370,19 @@ def _space(data: Mapping[str, Any], name: str, own: Any) -> Any:
             f"its {name} must be the environment's, {_in_words(wanted)}; it is {_in_words(told)}"
             + _frames(wanted, told)
         )
-    return spaces.Discrete(size) if size else own
+    return spaces.Discrete(int(own.n)) if isinstance(own, spaces.Discrete) else own
 
 
 def _frames(own: tuple[Any, ...], told: tuple[Any, ...]) -> str:
     """What to do where a file's observations are several of the environment's."""
     one, many = own[2], told[2]
+    if one and many and len(one) == 3 and many[1:] == one[:2]:
+        many = (*many[1:], many[0])  # pictures with their colours first
     if not one or not many or one[:-1] != many[:-1] or many[-1] % one[-1] or many == one:
         return ""
     return (
         f". It saw {many[-1] // one[-1]} frames at once: give VecFrameStack(make_vec_env(id), "
-        f"{many[-1] // one[-1]}) as env"
+        f"{many[-1] // one[-1]}) as env, or the name of a function that makes it"
     )
 
 
@@ -384,8 +393,8 @@ def _told_space(
     from gymnasium import spaces
 
     kind, n, shape = told
-    if kind == "Discrete" and n is not None:
-        return spaces.Discrete(n)
+    if kind in ("Discrete", "MultiBinary") and n is not None:
+        return getattr(spaces, kind)(n)
     dtype = written.get("dtype")
     is_box = kind == "Box" and dtype in NUMBERS and shape is not None
     is_picture = is_box and dtype == "uint8" and len(shape or ()) == 3

@@ -148,6 +148,20 @@ Features = Callable[[Any, Any, Stepped], Floats]
 """Of what copies showed, their actions, and what the step gave: (n, k)."""
 
 
+def as_rows(observations: Any) -> NDArray[Any]:
+    """Observations as rows of numbers, (n, d): the entries of dicts by their names, and nothing of
+    what are no numbers."""
+    n = len(observations)
+    if n and isinstance(observations[0], dict):
+        columns = [
+            np.stack([one[name] for one in observations]) for name in sorted(observations[0])
+        ]
+    else:
+        columns = [np.asarray(observations)]
+    rows = [part.reshape(n, -1) for part in columns if part.dtype.kind in "biuf"]
+    return np.concatenate(rows, axis=1) if len(rows) > 1 else rows[0] if rows else np.empty((n, 0))
+
+
 EXACTLY, ROUGHLY = 1e-6, 1e-3
 """Shares by which answers to one question may differ."""
 
@@ -170,7 +184,9 @@ def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
         )
     shape = tuple(getattr(simulator.action_space, "shape", ()) or ())
     if not _takes_many(answer, (some,)):
-        answer = _each(answer)
+        of_dicts = partial(_of_dicts, answer)
+        is_dict = hasattr(policy, "predict") and isinstance(some[0], dict)
+        answer = of_dicts if is_dict and _takes_many(of_dicts, (some,)) else _each(answer)
     if not _equal(_actions(answer, shape, some), _actions(answer, shape, some)):
         raise Unsupported(
             "the policy must act the same whenever it sees the same; it does not. Give its "
@@ -269,6 +285,12 @@ def _predicted(agent: Any, greedy: dict[str, bool], observations: Any, **masks: 
 def _each(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function asked for one after the other."""
     return partial(_one_by_one, function)
+
+
+def _of_dicts(answer: Callable[..., Any], observations: Any) -> Any:
+    """The answer to many observations that are dicts, as one dict of arrays: agents of
+    Stable-Baselines3 take that, ten times faster than one after the other."""
+    return answer({name: np.stack([one[name] for one in observations]) for name in observations[0]})
 
 
 def _one_by_one(function: Callable[..., Any], *many: Any) -> Any:

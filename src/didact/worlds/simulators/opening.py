@@ -94,6 +94,14 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         return _of_object(env, restore)
     make = _maker(env)
     first = make()
+    if _is_vector(first):
+        from didact.worlds.simulators.wrappers import taken_apart
+
+        one, view = taken_apart(first)
+        apart = one if isinstance(one, str | VectorEntry) else partial(_first_of, env)
+        simulator = open_simulator(apart, restore=restore, plain=plain)
+        simulator.view = view
+        return simulator
     if not all(callable(getattr(first, name, None)) for name in ("reset", "step")):
         raise InvalidParameter(
             "env must be a Gymnasium environment, its id, a function that makes one, or an object "
@@ -169,7 +177,7 @@ def _of_object(env: Any, restore: str) -> ObjectSimulator:
     is_made = spec is not None and getattr(spec, "entry_point", None) is not None
 
     copied, remade = partial(_fresh, copy.deepcopy, plain), partial(_fresh, _made_from, spec)
-    with unchanged(shared_sources(plain)):
+    with unchanged(shared_sources(plain)), _without_inner_idle(plain):
         not_copied = why_other(plain, copied)
         not_remade = why_other(plain, remade) if is_made else "it has no spec"
     if not_copied and not_remade:
@@ -227,6 +235,13 @@ def _warning_once() -> Iterator[None]:
         mujoco.set_mju_user_warning(None)
 
 
+def _first_of(make: Callable[[], Any]) -> Any:
+    """The environment of a fresh vector environment."""
+    from didact.worlds.simulators.wrappers import taken_apart
+
+    return taken_apart(make())[0]
+
+
 def _made_from(spec: Any) -> Any:
     import gymnasium
 
@@ -251,6 +266,18 @@ def _without_idle(env: Any) -> Any:
     for wrapper in wrappers_of(env):
         wrapper.env = _without_limit(wrapper.env)
     return env
+
+
+@contextmanager
+def _without_inner_idle(env: Any) -> Iterator[None]:
+    """An environment that was given, while it has no idle wrappers inside others: as its copies."""
+    inside = [(wrapper, wrapper.env) for wrapper in wrappers_of(env)]
+    try:
+        _without_idle(env)
+        yield
+    finally:
+        for wrapper, one in inside:
+            wrapper.env = one
 
 
 def _masking_of(env: Any) -> Any:
