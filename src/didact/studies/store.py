@@ -17,7 +17,7 @@ import os
 import sqlite3
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -202,18 +202,13 @@ class Store:
             "version": __version__,
             "settings": fingerprint(settings),
         }
-        try:
+        with ExitStack() as opened:
+            opened.callback(self._lock.close)
             with self._told():
                 self._database = connect(self.path)
-            try:
-                with self._told():
-                    self._prepare(about)
-            except BaseException:
-                self._database.close()
-                raise
-        except BaseException:
-            self._lock.close()
-            raise
+                opened.callback(self._database.close)
+                self._prepare(about)
+            opened.pop_all()  # both stay open
 
     def _prepare(self, about: Mapping[str, str]) -> None:
         """Check what is there before anything is written; an empty file becomes a store."""

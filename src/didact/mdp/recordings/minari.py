@@ -218,7 +218,16 @@ def write_minari(recording: Recording, path: Path, *, replace: bool = False) -> 
 def write_dataset(path: Path, fill: Callable[[Path, str], None], *, replace: bool) -> None:
     """Write a dataset whole or not at all; fill(data folder, id) writes what is in it."""
     dataset_id, namespace = _id_of(path)
-    _require_id(dataset_id)
+    parse = require_package(
+        "minari.dataset.minari_dataset", "minari", "Minari datasets"
+    ).parse_dataset_id
+    try:
+        parse(dataset_id)
+    except (ValueError, TypeError):
+        raise InvalidFile(
+            f"{shown_path(dataset_id)}: a Minari dataset's name must be letters, digits, '-' and "
+            "'_', with a version at its end, as lesson-v0"
+        ) from None
     write_folder(
         path,
         lambda folder: fill(folder / "data", dataset_id),
@@ -239,19 +248,6 @@ def _id_of(path: Path) -> tuple[str, str | None]:
         parent = relative.parent.as_posix()
         return relative.as_posix(), None if parent == "." else parent
     return path.name, None
-
-
-def _require_id(dataset_id: str) -> None:
-    parse = require_package(
-        "minari.dataset.minari_dataset", "minari", "Minari datasets"
-    ).parse_dataset_id
-    try:
-        parse(dataset_id)
-    except (ValueError, TypeError):
-        raise InvalidFile(
-            f"{shown_path(dataset_id)}: a Minari dataset's name must be letters, digits, '-' and "
-            "'_', with a version at its end, as lesson-v0"
-        ) from None
 
 
 def _fill(data: Path, recording: Recording, dataset_id: str) -> None:

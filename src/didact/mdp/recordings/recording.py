@@ -66,7 +66,15 @@ class Recording:
     __repr__ = short_repr
 
     def __post_init__(self) -> None:
-        self._require_kinds()
+        # Recording(demonstrations, task) has one thing in another's place.
+        flag(self.foreign, "foreign")
+        for value, kind, place in (
+            (self.task, Task, "task"),
+            (self.lesson, Mapping, "lesson"),
+            (self.environment, Environment, "environment"),
+        ):
+            if value is not None:
+                instance(value, kind, place, "given by its name")
         shown_ones = tuple(entries(self.demonstrations, "demonstrations", "demonstrations"))
         object.__setattr__(self, "demonstrations", shown_ones)
         if self.task is None:
@@ -82,17 +90,6 @@ class Recording:
         object.__setattr__(self, "episodes", numbers)
         if self.lesson is not None and not _is_of(self.lesson, shown_ones):
             object.__setattr__(self, "lesson", None)
-
-    def _require_kinds(self) -> None:
-        """Refuse what stands in another's place, as Recording(demonstrations, task) has it."""
-        flag(self.foreign, "foreign")
-        for value, kind, place in (
-            (self.task, Task, "task"),
-            (self.lesson, Mapping, "lesson"),
-            (self.environment, Environment, "environment"),
-        ):
-            if value is not None:
-                instance(value, kind, place, "given by its name")
 
     @property
     def n_pairs(self) -> int:

@@ -142,16 +142,15 @@ def _lines(path: Path, place: str) -> Iterator[tuple[int, Any]]:
     """Number and value of each line that is not empty, read strictly."""
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
-            yield number, _parse(line, f"{place}: line {number}")
-
-
-def _parse(line: str, place: str) -> Any:
-    try:
-        return parse_json(line)
-    except InvalidFile as error:
-        raise InvalidFile(f"{place}: {error}") from None
-    except (ValueError, RecursionError):
-        raise InvalidFile(f"{place} must be one JSON value; it is {shown(line.strip())}") from None
+            where = f"{place}: line {number}"
+            try:
+                value = parse_json(line)
+            except InvalidFile as error:
+                raise InvalidFile(f"{where}: {error}") from None
+            except (ValueError, RecursionError):
+                told = shown(line.strip())
+                raise InvalidFile(f"{where} must be one JSON value; it is {told}") from None
+            yield number, value
 
 
 def _header(value: dict[str, Any], place: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from didact.planning.batch import action_values_of
 from didact.random import stream
 from didact.stages import counting
 from didact.studies.study import Record, Study, one_trial, setting
-from didact.studies.summary import Column, Estimate, Summary, Table, TableCell
+from didact.studies.summary import Column, Estimate, Summary, table_of
 from didact.worlds import gridworld
 
 NAME = "people"
@@ -238,13 +238,11 @@ def summarise(settings: PeopleSettings, records: Sequence[Record]) -> Summary:
         "posterior": np.array([row["posterior"] for row in rows]),
         "length": np.array([float(row["length"]) for row in rows]),
     }
-    cells, remarks = [], []
-    for name, words in MEASURES.items():
+    single, whole, remarks = list[Estimate](), list[Estimate](), list[str]()
+    for name in MEASURES:
         means = np.array([columns[name][persons == person].mean() for person in people])
-        each = _area_with_interval(columns[name], labels, persons, settings.seed)
-        whole = _area_with_interval(means, kinds, people, settings.seed)
-        cells += [TableCell(words, "AUC, trajectories", each)]
-        cells += [TableCell(words, "AUC, people", whole)]
+        single.append(_area_with_interval(columns[name], labels, persons, settings.seed))
+        whole.append(_area_with_interval(means, kinds, people, settings.seed))
         if name == "score":
             chances = calibrated(means, kinds)
             brier = float(((chances - kinds) ** 2).mean())
@@ -263,12 +261,8 @@ def summarise(settings: PeopleSettings, records: Sequence[Record]) -> Summary:
             )
     if not settings.file:
         remarks.append("People were simulated: no file was given (set file=PATH).")
-    table = Table(
-        "Showing or doing: people told apart",
-        "by",
-        (Column("AUC, trajectories", decimals=2), Column("AUC, people", decimals=2)),
-        tuple(cells),
-    )
+    found = {Column("AUC, trajectories"): single, Column("AUC, people"): whole}
+    table = table_of("Showing or doing: people told apart", "by", MEASURES.values(), found)
     return Summary((table,), (), (), tuple(remarks))
 
 

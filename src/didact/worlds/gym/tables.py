@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,10 +36,6 @@ from didact.worlds.gym.environments import (
     open_environment,
     require_table,
 )
-
-if TYPE_CHECKING:
-    from didact.worlds.gym.environments import Node
-
 
 LARGEST_DENOMINATOR = 1000
 CLEANING_TOLERANCE = Fraction(1, 10**12)
