@@ -12,7 +12,7 @@ from unittest import mock
 import flint
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from didact.bec import linear
@@ -24,12 +24,14 @@ from didact.bec.linear import (
     completed_basis,
     decide,
     dot,
+    extreme_rays,
     independent,
     null_basis,
     primitive,
     row_reduced,
     unit_floats,
 )
+from didact.errors import Unsupported
 
 ENTRIES = st.integers(-3, 3)
 FRACTIONS = st.fractions(min_value=-5, max_value=5, max_denominator=30)
@@ -91,6 +93,29 @@ def test_echelon_null_space_and_independence_agree_with_elimination(rows):
     assert len(eliminated(kernel)[0]) == len(kernel) == len(rows[0]) - len(pivots)
     assert all(dot(row, direction) == 0 for row in rows for direction in kernel)
     assert independent(rows) == eliminated([*zip(*rows, strict=True)])[1]
+
+
+@given(st.integers(1, 5).flatmap(lambda width: st.lists(vectors(width), min_size=1, max_size=9)))
+def test_extreme_rays_are_where_all_but_one_dimension_of_rows_meet(rows):
+    width = len(rows[0])
+    assume(len(row_reduced(rows)[1]) == width)
+    expected = set()
+    for meeting in itertools.combinations(rows, width - 1):
+        directions = null_basis(*row_reduced(meeting), width)
+        for sign in (1, -1) if len(directions) == 1 else ():
+            ray = tuple(sign * entry for entry in directions[0])
+            if all(dot(row, ray) >= 0 for row in rows):
+                expected.add(primitive(ray))
+    found = extreme_rays(rows, 100)
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
+def test_extreme_rays_are_given_up_where_there_are_too_many():
+    cube = [(*tuple(int(i == j) * side for j in range(5)), 1) for i in range(5) for side in (1, -1)]
+    assert len(extreme_rays(cube, 32)) == 32
+    with pytest.raises(Unsupported, match="more than 31 extreme rays"):
+        extreme_rays(cube, 31)
 
 
 def test_independence_survives_an_unlucky_prime():

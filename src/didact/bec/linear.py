@@ -206,7 +206,10 @@ def extreme_rays(rows: Sequence[Row], most: int) -> list[Row]:
             meeting = [values[ray] * y - values[other] * x for x, y in zip(ray, other, strict=True)]
             kept[primitive(meeting)] = common | 1 << number
         if len(kept) > most:
-            raise Unsupported(f"the class has more than {most:,} extreme rays")
+            raise Unsupported(
+                f"the class has more than {most:,} extreme rays, too many for an angle; "
+                "ask for the order of two features"
+            )
         rays = kept
     return list(rays)
 
