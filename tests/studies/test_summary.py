@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from didact.studies.summary import Printed, all_of, differences, estimate, means_of, verdict_on
+from didact.studies.summary import (
+    Column,
+    Printed,
+    TableCell,
+    all_of,
+    differences,
+    estimate,
+    means_of,
+    table_of,
+    verdict_on,
+)
 
 
 def test_verdicts_agree_in_95_of_100_cases_when_both_are_drawn_alike():
@@ -51,6 +61,16 @@ def test_means_of_a_study_without_a_summary():
     assert table.cell("scot", "pairs").ours.mean == 4.0
     assert table.cell("scot", "ok").ours.mean == 0.5
     assert table.cell("all", "pairs") is None
+
+
+def test_a_table_has_the_entries_of_its_columns_row_by_row():
+    whole = TableCell("9", "pairs", "none", verdict="above")
+    columns = {Column("pairs"): ["three", whole], Column("seconds"): [None, estimate([2, 4])]}
+    table = table_of("Lessons", "size", (8, 9), columns)
+    assert (table.rows, table.columns) == (["8", "9"], (Column("pairs"), Column("seconds")))
+    assert table.cells[:2] == (TableCell("8", "pairs", "three"), whole)
+    assert table.cell("8", "seconds") is None
+    assert table.cell("9", "seconds").ours.mean == 3.0
 
 
 @pytest.mark.parametrize("n", [2, 3, 20, 100])
