@@ -257,7 +257,12 @@ class LessonEvidence:
     def guarantee(self) -> Fraction | None:
         """H(d), d the most facets that one candidate covers; for greedy covers of facets only."""
         masks = self.problem.masks
-        if not self.is_greedy or self.problem.fixed_costs or self.bec.cone.equalities or not masks:
+        if (
+            not self.is_greedy
+            or self.problem.member_prices
+            or self.bec.cone.equalities
+            or not masks
+        ):
             return None
         return harmonic(max(mask.bit_count() for mask in masks.values()))
 
@@ -372,17 +377,15 @@ def _total_cost(
     settings: TeachSettings, problem: Problem, picks: Picks, extra: Sequence[Demonstration]
 ) -> int | Fraction:
     """What picks and what closure adds cost together, each member that they visit once."""
-    total = problem.cost_of(picks.numbers)
+    total = sum((problem.costs[number] for number in picks.numbers), 0)
     if extra:
         candidates = as_candidates(problem.bec, extra)
         chance = partial(probability_in, problem.bec)
         total += sum(candidate_costs(candidates, settings.cost, chance), 0)
-    if problem.fixed_costs is None:
-        return total
-    visited = {problem.fixed_costs.group_of[number] for number in picks.numbers}
-    later = {demonstration.member or 0 for demonstration in extra} - visited
-    prices = problem.fixed_costs.prices
-    return whole_if_whole(Fraction(total + sum(prices.get(member, 0) for member in later)))
+    prices = problem.member_prices
+    shown = [*(problem.candidates[number] for number in picks.numbers), *extra] if prices else ()
+    visited = {demonstration.member or 0 for demonstration in shown}
+    return whole_if_whole(Fraction(total + sum(prices.get(member, 0) for member in visited)))
 
 
 def _shown(

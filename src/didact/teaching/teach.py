@@ -45,11 +45,10 @@ from didact.teaching.covers.problem import (
     Problem,
     candidate_costs,
     cover_elements,
+    fixed_costs_of,
     member_costs,
-    members_of,
     offered_candidates,
 )
-from didact.teaching.covers.set_cover import FixedCosts
 from didact.teaching.covers.walks import probability_in
 from didact.teaching.feedback.mix import as_kinds, as_margin, kind_costs, mixed_lesson
 from didact.teaching.lesson import Lesson
@@ -437,7 +436,7 @@ def _problem(
         stated = cover_elements(bec, redundant=True) if settings.learners else elements
         every_pair = "planner" in settings.learners
         candidates, masks = with_beginnings(stated, candidates, all_pairs=every_pair), None
-    by_member = FixedCosts(members_of(candidates), fixed_costs) if fixed_costs else None
+    by_member = fixed_costs_of(candidates, fixed_costs)
     costs = candidate_costs(candidates, settings.cost, partial(probability_in, bec))
     budget, options = settings.budget, settings.options
     return Problem(elements, candidates, costs, budget, options, by_member, masks), starts
@@ -469,14 +468,11 @@ def _cheapest_of_all(
         return settings, problem, None
     if listed is None and not settings.trim and not settings.counts_steps:
         found = found.extended(allowed)
-    by_member = None
-    if problem.fixed_costs is not None:
-        by_member = FixedCosts(members_of(found.candidates), problem.fixed_costs.prices)
     problem = replace(
         problem,
         candidates=found.candidates,
         costs=found.costs,
-        fixed_costs=by_member,
+        fixed_costs=fixed_costs_of(found.candidates, problem.member_prices),
         given_masks=None,
     )
     if found.chosen is None or found.certificate is None:

@@ -132,7 +132,7 @@ def earliest_candidate(
     earlier, and of equally early ones the lowest.
     """
     masks, costs = problem.masks, problem.costs
-    groups = None if problem.fixed_costs is None else problem.fixed_costs.group_of
+    groups = problem.fixed_costs.group_of
     wanted = masks[number] & ~before
     least, best = _steps_until(problem.candidates.pairs[number].tolist(), coverage, wanted), number
     for other, mask in masks.items():
@@ -142,7 +142,7 @@ def earliest_candidate(
             mask & ~before == wanted
             and other not in taken
             and costs[other] == costs[number]
-            and (groups is None or groups[other] == groups[number])
+            and (not groups or groups[other] == groups[number])
         ):
             line = problem.candidates.pairs[other, : least - 1].tolist()
             steps = _steps_until(line, coverage, wanted)

@@ -437,7 +437,7 @@ def _minimum(columns: Columns, *, generate: bool, time_limit: float | None) -> M
                     for i in range(n_witnesses)
                 ],
                 time_limit=time_limit,
-                fixed_costs=FixedCosts(columns.members, fixed) if fixed else None,
+                fixed_costs=FixedCosts(columns.members, fixed),
             )
         except Uncoverable:
             return None

@@ -34,7 +34,7 @@ from didact.numerics.exact import read_number, whole_if_whole
 from didact.planning import reachable_pairs
 from didact.random import Seed
 from didact.teaching.covers.candidates import Candidates, Starts, candidate_demonstrations, gathered
-from didact.teaching.covers.set_cover import FixedCosts
+from didact.teaching.covers.set_cover import NO_FIXED_COSTS, FixedCosts
 
 Indices = NDArray[np.int64]
 
@@ -226,7 +226,7 @@ class Problem:
     costs: Sequence[int | Fraction]
     budget: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    fixed_costs: FixedCosts | None = None
+    fixed_costs: FixedCosts = NO_FIXED_COSTS
     given_masks: Mapping[int, int] | None = None
 
     @cached_property
@@ -261,14 +261,12 @@ class Problem:
     def cost_of(self, chosen: Iterable[int]) -> int | Fraction:
         """What candidates cost together, each member that they are of once."""
         numbers = list(chosen)
-        own = sum((self.costs[number] for number in numbers), 0)
-        return own if self.fixed_costs is None else own + self.fixed_costs.of(numbers)
+        return sum((self.costs[number] for number in numbers), 0) + self.fixed_costs.of(numbers)
 
     @property
     def member_prices(self) -> dict[int, Fraction]:
         """What members of a family cost, once, however much is shown there; none for a task."""
-        prices = {} if self.fixed_costs is None else self.fixed_costs.prices
-        return {member: Fraction(price) for member, price in prices.items()}
+        return {member: Fraction(price) for member, price in self.fixed_costs.prices.items()}
 
     @property
     def bec(self) -> EquivalenceClass:
@@ -335,12 +333,14 @@ def candidate_costs(
     return costs
 
 
-def members_of(candidates: Candidates) -> list[int]:
-    """The number of the member that each candidate of a family is of."""
+def fixed_costs_of(candidates: Candidates, prices: Mapping[int, Fraction]) -> FixedCosts:
+    """The prices of members, with the member that each candidate of a family is of."""
+    if not prices:
+        return NO_FIXED_COSTS
     assert candidates.firsts is not None
     states = candidates.pairs[:, 0] // candidates.n_actions
-    found: list[int] = (np.searchsorted(candidates.firsts, states, side="right") - 1).tolist()
-    return found
+    members = np.searchsorted(candidates.firsts, states, side="right") - 1
+    return FixedCosts(members.tolist(), prices)
 
 
 def member_costs(family: Task | Family, given: Any) -> dict[int, Fraction]:

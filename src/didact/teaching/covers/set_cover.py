@@ -61,7 +61,7 @@ class FixedCosts(NamedTuple):
     """Set-up fees of groups: the group of each candidate, and what a group costs once.
 
     A group is a member of a family: walking over to it is paid once for all that is shown there.
-    Groups that are left out of `prices` cost nothing.
+    Groups that are left out of `prices` cost nothing; without prices no candidate needs a group.
     """
 
     group_of: Sequence[int]
@@ -69,12 +69,17 @@ class FixedCosts(NamedTuple):
 
     def of(self, chosen: Iterable[int]) -> int | Fraction:
         """What the groups of the chosen candidates cost together."""
-        return sum((self.prices.get(g, 0) for g in {self.group_of[c] for c in chosen}), 0)
+        groups = {self.group_of[c] for c in chosen} if self.prices else ()
+        return sum((self.prices.get(group, 0) for group in groups), 0)
 
     def more(self, candidate: int, opened: Collection[int]) -> int | Fraction:
         """What a candidate costs besides its own cost, after these groups were opened."""
-        group = self.group_of[candidate]
-        return 0 if group in opened else self.prices.get(group, 0)
+        if not self.prices or self.group_of[candidate] in opened:
+            return 0
+        return self.prices.get(self.group_of[candidate], 0)
+
+
+NO_FIXED_COSTS = FixedCosts((), {})
 
 
 class Greedy(NamedTuple):
@@ -92,7 +97,7 @@ def greedy_cover(
     rank: Callable[[int], Any] | None = None,
     closure: Closure | None = None,
     most: int | None = None,
-    fixed_costs: FixedCosts | None = None,
+    fixed_costs: FixedCosts = NO_FIXED_COSTS,
     covered: int = 0,
 ) -> Greedy:
     """The greedy cover of n_elements by candidates, at most so many.
@@ -112,9 +117,7 @@ def greedy_cover(
         return number if rank is None else rank(number)
 
     def entry(gain: int, number: int) -> tuple[Any, ...]:
-        cost = costs[number]
-        if fixed_costs is not None:
-            cost += fixed_costs.more(number, opened)
+        cost = costs[number] + fixed_costs.more(number, opened)
         # Gains per cost 1 stay whole numbers: fractions are slow.
         return -gain if cost == 1 else Fraction(-gain) / cost, -gain, order(number), number
 
@@ -133,7 +136,7 @@ def greedy_cover(
         picks.append(pick)
         gains.append((after & ~covered).bit_count())
         covered = after
-        if fixed_costs is not None and fixed_costs.more(pick, opened):
+        if fixed_costs.more(pick, opened):
             # The group is paid: the ratios of its other candidates rise.
             opened.add(fixed_costs.group_of[pick])
             heap = [entry(-known, number) for _, known, _, number in heap]
@@ -191,7 +194,7 @@ def cheapest_cover(
     time_limit: float | None = None,
     start: Iterable[int] = (),
     lower: Price = 0,
-    fixed_costs: FixedCosts | None = None,
+    fixed_costs: FixedCosts = NO_FIXED_COSTS,
 ) -> Minimum:
     """The cheapest candidates that leave no gap, with the proof or a certified lower bound.
 
@@ -225,17 +228,14 @@ class _Search:
         elements: Sequence[Cut],
         lower: Price,
         *,
-        fixed_costs: FixedCosts | None,
+        fixed_costs: FixedCosts,
     ):
-        groups = {} if fixed_costs is None else {g: p for g, p in fixed_costs.prices.items() if p}
+        groups = {group: price for group, price in fixed_costs.prices.items() if price}
         given = [*costs, *groups.values()]
         whole, self._unit = whole_costs(given)
         self._costs, prices = whole[: len(costs)], whole[len(costs) :]
-        self._fixed_costs = None
-        if fixed_costs is not None and groups:
-            self._fixed_costs = FixedCosts(
-                fixed_costs.group_of, dict(zip(groups, prices, strict=True))
-            )
+        prices_of = dict(zip(groups, prices, strict=True))
+        self._fixed_costs = FixedCosts(fixed_costs.group_of, prices_of)
         self._sizes = [len(rows) for rows in stated]
         self._find_gap = find_gap
         self._cuts = [frozenset(cut) for cut in elements]
@@ -252,7 +252,7 @@ class _Search:
 
     def _total(self, chosen: Collection[int]) -> int:
         own = sum(self._costs[candidate] for candidate in chosen)
-        return own if self._fixed_costs is None else own + int(self._fixed_costs.of(chosen))
+        return own + int(self._fixed_costs.of(chosen))
 
     def is_proved(self) -> bool:
         """Whether the bound meets the best cover; see the module's words on TOLERANCE."""
@@ -286,7 +286,7 @@ class _Search:
         After the deadline only what needs no solver.
         """
         seconds = deadline - time.monotonic()
-        if self._fixed_costs is not None:  # reductions across groups do not hold
+        if self._fixed_costs.prices:  # reductions across groups do not hold
             if seconds <= 0:
                 return None
             self._n_solves += 1
@@ -300,7 +300,9 @@ class _Search:
         bound = int(sum(dual_ascent(core.cuts, core.costs)))
         if core.cuts and seconds > 0:
             self._n_solves += 1
-            chosen, proved = solve_cover(core.cuts, dict(enumerate(core.costs)), None, seconds)
+            chosen, proved = solve_cover(
+                core.cuts, dict(enumerate(core.costs)), NO_FIXED_COSTS, seconds
+            )
             bound = max(bound, proved)
         self._lower = max(self._lower, self._total(core.forced) + bound)
         return None if chosen is None else (*core.forced, *(core.names[c] for c in chosen))
@@ -431,7 +433,7 @@ DENOMINATORS = (12, 60, 10**4, 10**8)
 def solve_cover(
     cuts: Sequence[Cut],
     costs: Mapping[int, int],
-    fixed_costs: FixedCosts | None,
+    fixed_costs: FixedCosts,
     seconds: float,
 ) -> tuple[tuple[int, ...] | None, int]:
     """The cheapest hitting set by HiGHS, or the best one found in time, and a lower bound.
@@ -441,17 +443,10 @@ def solve_cover(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     place = {candidate: i for i, candidate in enumerate(costs)}
-    group_of = (
-        {}
-        if fixed_costs is None
-        else {
-            candidate: fixed_costs.group_of[candidate]
-            for candidate in costs
-            if fixed_costs.more(candidate, ())
-        }
-    )
+    paying = (candidate for candidate in costs if fixed_costs.more(candidate, ()))
+    group_of = {candidate: fixed_costs.group_of[candidate] for candidate in paying}
     column = {group: len(place) + i for i, group in enumerate(sorted({*group_of.values()}))}
-    prices = [] if fixed_costs is None else [int(fixed_costs.prices[group]) for group in column]
+    prices = [int(fixed_costs.prices[group]) for group in column]
     objective, scale = scaled_objective([*costs.values(), *prices])
     hit = incidence([[place[c] for c in cut if c in place] for cut in cuts], len(objective))
     constraints = [LinearConstraint(hit, lb=1.0)]

@@ -61,7 +61,7 @@ def offered_items(
     if "demonstrations" in kinds:
         for number, mask in sorted(problem.masks.items()):
             yield Offered(problem.candidates[number], mask, costs["demonstrations"])
-    by_member = problem.fixed_costs is not None
+    by_member = bool(problem.fixed_costs.prices)
     if "comparisons" in kinds:
         for item, mask in _comparisons(bec, problem.elements, by_member=by_member):
             yield Offered(item, mask, costs["comparisons"])

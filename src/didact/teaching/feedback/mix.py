@@ -168,15 +168,13 @@ def mixed_lesson(
             "other feedback than demonstrations needs exact arithmetic; use arithmetic='exact'"
         )
     offered = list(offered_items(bec, problem, kinds, costs))
-    fixed_costs = problem.fixed_costs
-    if fixed_costs is not None:
-        fixed_costs = FixedCosts([offer.item.member or 0 for offer in offered], fixed_costs.prices)
+    members = [offer.item.member or 0 for offer in offered]
     mixed = Problem(
         problem.elements,
         cast(Any, [offer.item for offer in offered]),
         [offer.cost for offer in offered],
         problem.budget,
-        fixed_costs=fixed_costs,
+        fixed_costs=FixedCosts(members, problem.fixed_costs.prices),
         given_masks={i: offer.mask for i, offer in enumerate(offered) if offer.mask},
     )
     picks = exact_minimum(mixed, np.random.default_rng(0), **problem.options)
@@ -251,7 +249,7 @@ def _over_taught(problem: Problem, usual: Lesson, price: int | Fraction, least: 
             f"{number_text(least)}; the usual one rests on a difference of "
             f"{float(usual.hardest):.3g}. Give a margin of at most that, or leave it out"
         )
-    prices = {} if problem.fixed_costs is None else problem.fixed_costs.prices
+    prices = problem.member_prices
     visits = sum(prices.get(member, 0) for member in {item.member or 0 for item in items})
     cost = whole_if_whole(Fraction(len(items) * price + visits))
     if usual.is_complete and cost >= usual.cost and (usual.hardest or least) >= least:
