@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -173,68 +173,40 @@ def frontier(
     deadline = time.monotonic() + seconds(time_limit, "time_limit")
     how = {k: settings[k] for k in ("scope", "arithmetic") if k in settings}
     bec = class_of(task, bec, **how)
-    makes = _Lessons(
-        task, bec, TeachSettings.of(settings, teacher=teacher), learner_model, deadline
-    )
-    makes.progress = progress
-    lessons = makes.good_enough(losses)
+    shared = SharedFindings(most_cells=FIRST_CELLS, refuses=False)
+    given = TeachSettings.of(settings, teacher=teacher)
+
+    def lesson_of(loss: Any, share: float) -> Lesson:
+        """The lesson of a bound, for which a share of the time that is left is taken."""
+        if progress is not None:
+            progress(str(loss))
+        left = share * max(deadline - time.monotonic(), 0.1)
+        goal = as_goal(loss, learner_model, teacher, shared)
+        lesson = lesson_within(task, goal, replace(given, learners=goal.learners), bec, left)
+        shared.witnesses += () if lesson.within is None else lesson.within.witnesses
+        return lesson
+
+    if learner_model != "half-spaces":
+        shared.cells = affordable_cells(weight_space(bec))
+    if shared.cells is not None:  # where all classes of policies can be enumerated, that is first
+        now = time.monotonic()
+        shared.cells.finish(now + ENUMERATING * (deadline - now))
+    lessons = [lesson_of(loss, 1.0 / (len(losses) - n)) for n, loss in enumerate(losses)]
+    # Visits that are long are made last, the tightest bounds first.
+    shared.most_cells = math.inf
+    for number in sorted(range(len(losses)), key=lambda n: lessons[n].loss_bound or 0.0):
+        within = lessons[number].within
+        statuses = {} if within is None else within.statuses
+        unsure = [who for who, status in statuses.items() if status != ENUMERATED]
+        # Only cells of C(D) may still be visited; planners stay tested anyway.
+        if unsure == ["half-spaces"] and time.monotonic() < deadline:
+            lessons[number] = lesson_of(losses[number], 0.5)
     exact = teach(task, teacher=teacher, **{**settings, "bec": bec})
     points = [
         _point(loss, _cheapest(lesson, lessons), bec)
         for loss, lesson in zip(losses, lessons, strict=True)
     ]
     return Frontier(task.name, learner_model, (*points, _point(None, exact, bec)))
-
-
-@dataclass
-class _Lessons:
-    """Lessons of several bounds, which share what they meet."""
-
-    task: Task | Family
-    bec: EquivalenceClass
-    settings: TeachSettings
-    learner_model: str
-    deadline: float
-    progress: Callable[[str], None] | None = None
-    shared: SharedFindings = field(
-        default_factory=lambda: SharedFindings(most_cells=FIRST_CELLS, refuses=False)
-    )
-
-    def good_enough(self, losses: Sequence[Any]) -> list[Lesson]:
-        """A lesson for each bound; visits that are long are made last, the tightest bounds first.
-
-        They are left out where another kind of learner stays tested anyway. Where all classes of
-        policies can be enumerated, that comes first.
-        """
-        if self.learner_model != "half-spaces":
-            self.shared.cells = affordable_cells(weight_space(self.bec))
-        if self.shared.cells is not None:
-            now = time.monotonic()
-            self.shared.cells.finish(now + ENUMERATING * (self.deadline - now))
-        lessons = [
-            self._lesson(loss, 1.0 / (len(losses) - number)) for number, loss in enumerate(losses)
-        ]
-        self.shared.most_cells = math.inf
-        tightest = sorted(range(len(losses)), key=lambda number: lessons[number].loss_bound or 0.0)
-        for number in tightest:
-            within = lessons[number].within
-            statuses = {} if within is None else within.statuses
-            unsure = [who for who, status in statuses.items() if status != ENUMERATED]
-            # Only cells of C(D) may still be visited; planners stay tested anyway.
-            if unsure == ["half-spaces"] and time.monotonic() < self.deadline:
-                lessons[number] = self._lesson(losses[number], 0.5)
-        return lessons
-
-    def _lesson(self, loss: Any, share: float) -> Lesson:
-        """The lesson of a bound, for which a share of the time that is left is taken."""
-        if self.progress is not None:
-            self.progress(str(loss))
-        left = share * max(self.deadline - time.monotonic(), 0.1)
-        goal = as_goal(loss, self.learner_model, self.settings.teacher, self.shared)
-        settings = replace(self.settings, learners=goal.learners)
-        lesson = lesson_within(self.task, goal, settings, self.bec, left)
-        self.shared.witnesses += () if lesson.within is None else lesson.within.witnesses
-        return lesson
 
 
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:

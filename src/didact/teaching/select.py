@@ -353,16 +353,17 @@ def _of_items(
     require_shown_in_scope(bec, [segment.shown for segment in segments])
     found = chosen_items(elements, items, budget, costs, exact=exact)
     wrong = wrong_steps(bec, shown_ones, numbers)
-    chosen = tuple(items[number] for number in found.numbers)
+    chosen, adding = tuple(items[number] for number in found.chosen), tuple(found.adding())
+    used = {*found.chosen, *adding}
     return Selection(
         task_name=bec.name,
         n_items=len(items),
-        chosen=found.numbers,
-        cost=whole_if_whole(Fraction(sum(costs[number] for number in found.numbers))),
+        chosen=tuple(found.chosen),
+        cost=whole_if_whole(Fraction(sum(costs[number] for number in found.chosen))),
         lower_bound=found.lower_bound,
-        gains=found.gains,
-        left_out=found.left_out,
-        redundant=found.redundant,
+        gains=tuple(found.gains),
+        left_out=adding,
+        redundant=tuple(n for n, rows in enumerate(found.rows) if rows and n not in used),
         contradicting=_contradictions(wrong, shown_ones, numbers),
         missing=_missing(elements, found.covered, found.recorded),
         n_covered=found.covered.bit_count(),

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -104,24 +104,34 @@ def sample_posterior(
     workers = 1 if target.is_stepwise else as_threads(options.threads, sampling.n_chains)
     run = _mixed if sampling.sampler == "mixture" else _walked
     with progress_function(options.progress, learner) as tell:
-        found = run(target, sampling, rng, partial(run_all, threads=workers, progress=tell))
-    settings = {**sampling.settings(), **found.settings, "method": target.scorer.method}
-    return _belief(found, target, learner, settings)
+        chains, told, notes, modes = run(
+            target, sampling, rng, partial(run_all, threads=workers, progress=tell)
+        )
+    best = max(chains, key=lambda chain: chain.best)
+    return Belief(
+        evidence.mdp,
+        learner,
+        evidence.demonstrations,
+        np.array([chain.samples for chain in chains]),
+        np.array([chain.densities for chain in chains]),
+        best.best_weights,
+        best.best,
+        np.array([chain.best for chain in chains]),
+        np.array([chain.acceptance for chain in chains]),
+        target.confidence,
+        certify(evidence, best.best_weights, target.confidence),
+        {**sampling.settings(), **told, "method": target.scorer.method},
+        notes,
+        modes,
+        evidence.answers.items,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Chains that have run, and what else is to be told of them."""
-
-    chains: Sequence[Chain | RoundChain]
-    settings: dict[str, Any]
-    notes: tuple[str, ...] = ()
-    modes: tuple[Mode, ...] = ()
+Found = tuple[Sequence[Chain | RoundChain], dict[str, Any], tuple[str, ...], tuple[Mode, ...]]
+"""Chains that have run, what a belief tells of them, notes, and the modes of the draws."""
 
 
-def _walked(
-    target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any
-) -> _Found:
+def _walked(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> Found:
     """Walks from given starts, while a search looks around; else each from where its search ended,
     in different modes where the searches found several."""
     prior, starts = target.prior, sampling.starts
@@ -175,36 +185,13 @@ def _walked(
     notes = stuck_notes([chain.best for chain in chains], rival)
     drawn = [chain.samples[:: 1 + len(chain.samples) // LOOKED_AT] for chain in chains]
     notes += missed_notes(modes().n_missed(np.concatenate([begun, *drawn])))
-    return _Found(chains, {"step_sizes": [chain.step_size for chain in chains]}, notes)
+    return chains, {"step_sizes": [chain.step_size for chain in chains]}, notes, ()
 
 
-def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> _Found:
+def _mixed(target: Target, sampling: Sampling, rng: np.random.Generator, run_phases: Any) -> Found:
     run = SamplerRun(target, rng, sampling.n_chains, sampling.max_likelihoods)
     run_phases(run.phases(), sampling.max_likelihoods, say=run.in_short)
-    return _Found(run.chains, run.settings(), modes=run.shares())
-
-
-def _belief(found: _Found, target: Target, learner: str, settings: dict[str, Any]) -> Belief:
-    """What the chains have drawn, with the best weights that any of them saw."""
-    evidence, confidence, chains = target.evidence, target.confidence, found.chains
-    best = max(chains, key=lambda chain: chain.best)
-    return Belief(
-        evidence.mdp,
-        learner,
-        evidence.demonstrations,
-        np.array([chain.samples for chain in chains]),
-        np.array([chain.densities for chain in chains]),
-        best.best_weights,
-        best.best,
-        np.array([chain.best for chain in chains]),
-        np.array([chain.acceptance for chain in chains]),
-        confidence,
-        certify(evidence, best.best_weights, confidence),
-        settings,
-        found.notes,
-        found.modes,
-        evidence.answers.items,
-    )
+    return run.chains, run.settings(), (), run.shares()
 
 
 def _walk(chain: Chain, sampling: Sampling) -> Iterator[int]:

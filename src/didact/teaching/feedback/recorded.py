@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from didact.bec.classes import EquivalenceClass, shown_pairs
 from didact.bec.linear import Row
@@ -35,25 +34,6 @@ ALMOST = Fraction(999, 1000)
 """Of the way to where wrong weights would no longer be wrong: at its end they are right."""
 
 
-class Chosen(NamedTuple):
-    """Items that were chosen, by number, and what is known of them.
-
-    numbers: in the order to show them. gains: how many facets and equalities each newly settles, 0
-    where it only narrows what stays open. covered, recorded: what follows from the chosen, and from
-    all items, as bits. lower_bound: no items from which all that is wanted follows cost less; None
-    where that is not proved. left_out: would add something, but the budget is spent. redundant:
-    state something true, all of which that is wanted follows from the chosen.
-    """
-
-    numbers: tuple[int, ...]
-    gains: tuple[int, ...]
-    covered: int
-    recorded: int
-    lower_bound: int | Fraction | None
-    left_out: tuple[int, ...]
-    redundant: tuple[int, ...]
-
-
 def chosen_items(
     elements: Elements,
     items: Sequence[Item],
@@ -61,38 +41,34 @@ def chosen_items(
     costs: Sequence[int | Fraction],
     *,
     exact: bool = False,
-) -> Chosen:
+) -> ItemSearch:
     """Few of the items from which all follows that all of them imply; at most `budget`.
 
     exact: the cheapest of them, proved, where these are no more.
     """
-    search = _ItemSearch(elements, items)
+    search = ItemSearch(elements, items)
     search.choose(budget)
     search.drop()
     found = search.cheapest(costs) if exact else None
-    if found is not None and budget is not None and len(found.chosen) > budget:
-        found = None  # the bound is of items that are enough, and the budget's are not
-    if found is not None:
+    # With more of them than the budget, the bound is of items that are enough: not of these.
+    if found is not None and (budget is None or len(found.chosen) <= budget):
         search.take_in_order(found.chosen)
-    left_out = search.adding()
-    used = {*search.chosen, *left_out}
-    return Chosen(
-        numbers=tuple(search.chosen),
-        gains=tuple(search.gains),
-        covered=search.covered,
-        recorded=search.recorded,
-        lower_bound=None if found is None else found.lower_bound,
-        left_out=tuple(left_out),
-        redundant=tuple(n for n, rows in enumerate(search.rows) if rows and n not in used),
-    )
+        search.lower_bound = found.lower_bound
+    return search
 
 
-class _ItemSearch:
+class ItemSearch:
     """The normals that each item rightly states, what is wanted, and what has been chosen.
 
     wanted: rows that must follow from the chosen: the facets and equalities of the class where all
-    items together imply these, else everything that any item rightly states.
+    items together imply these, else everything that any item rightly states. chosen: numbers of
+    items in the order to show them. gains: how many facets and equalities each newly settles, 0
+    where it only narrows what stays open. covered, recorded: what follows from the chosen, and from
+    all items, as bits. lower_bound: no items from which all that is wanted follows cost less; None
+    where that is not proved.
     """
+
+    lower_bound: int | Fraction | None = None
 
     def __init__(self, elements: Elements, items: Sequence[Item]):
         exact = elements.bec.rows.exact
@@ -139,7 +115,7 @@ class _ItemSearch:
             self._take(number)
 
     def adding(self) -> list[int]:
-        """The items that state something wanted which does not follow from the chosen."""
+        """The items that state something wanted which does not follow: the budget is spent."""
         stated = ExactHalfspaces(self._stated(self.chosen))
         if all(map(stated.follows, self.wanted)):
             return []

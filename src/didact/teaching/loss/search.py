@@ -385,40 +385,6 @@ ALIKE = 1e-9
 """Losses that differ by a smaller share of the spread are alike: the later one goes last."""
 
 
-@dataclass
-class _DrawnRewards:
-    """Rewards drawn so far: their losses (n,), and which demonstrations exclude them (n, m)."""
-
-    space: WeightSpace
-    rows: Sequence[Floats]
-    rng: np.random.Generator
-    losses: Floats = field(default_factory=lambda: np.zeros(0))
-    excluded: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
-    searched: set[frozenset[int]] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.excluded = np.zeros((0, len(self.rows)), dtype=np.bool_)
-
-    def largest(self, chosen: Sequence[int]) -> float:
-        """The largest loss of a reward that fits the chosen demonstrations."""
-        fits = ~self.excluded[:, list(chosen)].any(axis=1)
-        return float(self.losses[fits].max(initial=0.0))
-
-    def search(self, chosen: Sequence[int]) -> bool:
-        """Draw rewards that fit the chosen demonstrations; whether that was not done before."""
-        if frozenset(chosen) in self.searched:
-            return False
-        self.searched.add(frozenset(chosen))
-        region = region_of(self.space, np.concatenate([self.rows[number] for number in chosen]))
-        for weights, lost in boundary_rounds(region, self.rng):
-            worst = np.argsort(-lost.losses)[:KEPT]
-            units = weights[worst] / np.linalg.norm(weights[worst], axis=1)[:, None]
-            outside = [(units @ rows.T < EXCLUDED).any(axis=1) for rows in self.rows]
-            self.excluded = np.concatenate([self.excluded, np.column_stack(outside)])
-            self.losses = np.concatenate([self.losses, lost.losses[worst]])
-        return True
-
-
 def order_by_loss(
     bec: EquivalenceClass, demonstrations: Sequence[Demonstration], rng: np.random.Generator
 ) -> tuple[int, ...]:
@@ -428,21 +394,30 @@ def order_by_loss(
         bec.rows.normals[bec.rows.stated_by(shown_pairs(bec.members, [shown]))]
         for shown in demonstrations
     ]
-    drawn_rewards = _DrawnRewards(space, rows, rng)
-    left, last = list(range(len(demonstrations))), []
+    # Rewards drawn so far: their losses (n,), and which demonstrations exclude them (n, m).
+    losses, excluded = np.zeros(0), np.zeros((0, len(rows)), dtype=np.bool_)
+    searched: set[frozenset[int]] = set()
+    left, last = list(range(len(rows))), []
     while len(left) > 1:
-        chosen = _least_missed(drawn_rewards, left)
-        last.append(chosen)
-        left.remove(chosen)
-    return (*left, *reversed(last))
-
-
-def _least_missed(drawn_rewards: _DrawnRewards, left: Sequence[int]) -> int:
-    """The one without which the others lose least, after a search that finds nothing worse."""
-    while True:
         without = {number: [n for n in left if n != number] for number in left}
-        losses = {number: drawn_rewards.largest(rest) for number, rest in without.items()}
-        enough = min(losses.values()) + ALIKE * drawn_rewards.space.spread
-        chosen = max(number for number, loss in losses.items() if loss <= enough)
-        if not drawn_rewards.search(without[chosen]):
-            return chosen
+        worst = {
+            number: float(losses[~excluded[:, rest].any(axis=1)].max(initial=0.0))
+            for number, rest in without.items()
+        }
+        enough = min(worst.values()) + ALIKE * space.spread
+        chosen = max(number for number, loss in worst.items() if loss <= enough)
+        rest = without[chosen]
+        if frozenset(rest) in searched:
+            last.append(chosen)
+            left.remove(chosen)
+            continue
+        # Rewards that fit the rest and lose more may make another one the least missed.
+        searched.add(frozenset(rest))
+        region = region_of(space, np.concatenate([rows[number] for number in rest]))
+        for drawn, lost in boundary_rounds(region, rng):
+            kept = np.argsort(-lost.losses)[:KEPT]
+            units = drawn[kept] / np.linalg.norm(drawn[kept], axis=1)[:, None]
+            outside = [(units @ own.T < EXCLUDED).any(axis=1) for own in rows]
+            excluded = np.concatenate([excluded, np.column_stack(outside)])
+            losses = np.concatenate([losses, lost.losses[kept]])
+    return (*left, *reversed(last))
