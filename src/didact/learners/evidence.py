@@ -26,21 +26,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from didact.errors import InvalidParameter
-from didact.inputs import shown
+from didact.inputs import finite_number
 from didact.mdp import MDP, Comparison, Demonstration, Family, Stop, Task, as_mdp
 from didact.mdp.family import disjoint_union
 from didact.mdp.items import Feedback, has_ended, ways_of
 from didact.mdp.model import as_weights
 from didact.mdp.naming import pair_words
 from didact.mdp.recordings.formats import given_items, given_of_family
-from didact.numerics.exact import Floats
+from didact.numerics.exact import Floats, read_number
 from didact.planning import Plan, solve
 from didact.planning.kernels import UNIT, iterate, model_of, new_plan, reward_table, roundings
 from didact.planning.solve import MAX_ROUNDS, iterate_directly
@@ -381,16 +382,11 @@ def certify(evidence: Evidence, weights: Any, confidence: float) -> Certificate:
 
 
 def as_confidence(given: Any) -> float:
-    """A confidence: a finite number from 0."""
-    if isinstance(given, bool | np.bool_ | str) or not np.isscalar(given):
-        raise InvalidParameter(f"confidence must be a number from 0; it is {shown(given)}")
-    try:
-        confidence = float(given)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        confidence = math.nan
-    if not (math.isfinite(confidence) and confidence >= 0.0):
-        raise InvalidParameter(f"confidence must be a finite number from 0; it is {shown(given)}")
-    return confidence
+    """A confidence: a finite number from 0; exact ones become floats."""
+    exact = isinstance(given, Fraction | Decimal)
+    return finite_number(
+        float(read_number(given, "confidence")) if exact else given, "confidence", 0
+    )
 
 
 def _error_of_likelihood(

@@ -314,10 +314,28 @@ def modes_of_draws(
     units = places / np.where(lengths > 0.0, lengths, 1.0)
     gaps = 2.0 - 2.0 * units @ units.T
     near = np.argsort(gaps, axis=1, kind="stable")[:, 1 : NEIGHBOURS + 1]
-    basins = _Basins(heights)
-    ways = _Ways(places, prior, densities_of, cells_of)
+    basins, cosines = _Basins(heights), _cosines(places, places)
+
+    def least_on(edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        """The least log density that was seen on each edge: on the way, and where cells change."""
+        if not edges:
+            return {}
+        first, second = np.transpose(edges)
+        left, right = places[first], places[second]
+        seen = [left + share * (right - left) for share in SEEN]
+        own, other = cells_of(left), cells_of(right)
+        for _ in range(HALVINGS if (own != other).any() else 0):
+            half = (left + right) / 2
+            is_later = (cells_of(half) == own).all(axis=1)[:, None]
+            left, right = np.where(is_later, half, left), np.where(is_later, right, half)
+        seen += [left, right]
+        least = np.min([densities_of(prior.nearest(at)) for at in seen], axis=0)
+        # Between opposite places straight ways lead past everything at once.
+        least[cosines[first, second] < WIDEST] = -np.inf
+        return dict(zip(edges, least.tolist(), strict=True))
+
     edges = {(min(i, int(j)), max(i, int(j))) for i, row in enumerate(near) for j in row}
-    basins.flood(ways.least_on(sorted(edges)))
+    basins.flood(least_on(sorted(edges)))
     # Where neighbours are sparse a basin falls apart: the nearest draws of any two are tried too.
     roots = basins.roots()
     edges = set()
@@ -325,7 +343,7 @@ def modes_of_draws(
         left, right = np.flatnonzero(roots == a), np.flatnonzero(roots == b)
         order = np.argsort(gaps[np.ix_(left, right)], axis=None, kind="stable")[:CLOSEST]
         edges |= {(int(left[i // right.size]), int(right[i % right.size])) for i in order}
-    basins.flood(ways.least_on(sorted(edges)))
+    basins.flood(least_on(sorted(edges)))
     numbers = np.unique(basins.roots(), return_inverse=True)[1].ravel()
     found = np.empty(len(draws), dtype=np.int64)
     for first in range(0, len(draws), 1000):  # few at a time, for the memory
@@ -358,37 +376,6 @@ class _Basins:
             low, high = sorted((self.root(i), self.root(j)), key=lambda root: float(heights[root]))
             if low != high and heights[low] - level < DEEP:
                 self.parent[low] = high
-
-
-@dataclass(frozen=True, eq=False)
-class _Ways:
-    """Straight ways between places, and how low they lead."""
-
-    places: Floats
-    prior: Prior
-    densities_of: Densities
-    cells_of: Callable[[Floats], Floats]
-
-    def least_on(self, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """The least log density that was seen on each edge: on the way, and where cells change."""
-        if not edges:
-            return {}
-        left, right = (self.places[[edge[side] for edge in edges]] for side in (0, 1))
-        seen = [left + share * (right - left) for share in SEEN]
-        own, other = self.cells_of(left), self.cells_of(right)
-        for _ in range(HALVINGS if (own != other).any() else 0):
-            half = (left + right) / 2
-            cells = self.cells_of(half)
-            is_later = (cells == own).all(axis=1)
-            left = np.where(is_later[:, None], half, left)
-            right = np.where(is_later[:, None], right, half)
-        seen += [left, right]
-        levels = [self.densities_of(self.prior.nearest(places)) for places in seen]
-        least = np.min(levels, axis=0)
-        first, second = np.transpose(edges)
-        # Between opposite places straight ways lead past everything at once.
-        least[_cosines(self.places, self.places)[first, second] < WIDEST] = -np.inf
-        return dict(zip(edges, least.tolist(), strict=True))
 
 
 def missed_notes(n_missed: int) -> tuple[str, ...]:

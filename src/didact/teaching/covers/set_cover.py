@@ -166,8 +166,7 @@ def harmonic(d: int) -> Fraction:
 
     d: the most elements that one candidate covers.
     """
-    common = math.lcm(*range(1, d + 1))
-    return Fraction(sum(common // i for i in range(1, d + 1)), common)
+    return sum((Fraction(1, i) for i in range(1, d + 1)), Fraction(0))
 
 
 @dataclass(frozen=True)

@@ -162,10 +162,7 @@ class Walks:
         self._graph = self._optimal_graph(mdp)
         groups: dict[Any, list[int]] = {}
         for start in offer.starts.tolist():
-            is_table = isinstance(allowed.cost, Mapping)
-            groups.setdefault(allowed.cost_of(start, 1, Fraction(1)) if is_table else 1, []).append(
-                start
-            )
+            groups.setdefault(allowed.cost_of(start, 1, Fraction(1)), []).append(start)
         self._groups = list(groups.values())
 
     def _optimal_graph(self, mdp: Any) -> list[list[tuple[int, list[tuple[int, Fraction]]]]]:
