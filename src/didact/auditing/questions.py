@@ -229,8 +229,9 @@ def _preferences(bec: EquivalenceClass) -> tuple[tuple[ExamQuestion, ...], tuple
 
 
 def _preference(bec: EquivalenceClass, row: int, pair: Ways) -> ExamQuestion:
-    normal = primitive(list(pair.difference))
-    unit, sides, state = unit_floats([normal])[0], (pair.better, pair.other), pair.better[0][0]
+    normal = primitive(list(pair.differences[0]))
+    better, other = pair.ways
+    unit, sides, state = unit_floats([normal])[0], (better, other), better[0][0]
     return _two_sided("preference", bec, row, pair.member, state, sides, normal, unit)
 
 
@@ -245,7 +246,7 @@ def _tied_preferences(bec: EquivalenceClass) -> tuple[list[tuple[int, Ways]], li
         pair = ways_that_meet(bec, state, actions)
         if pair is None:
             continue
-        larger = row_reduced([*spanned, primitive(list(pair.difference))])[0]
+        larger = row_reduced([*spanned, primitive(list(pair.differences[0]))])[0]
         if len(larger) > len(spanned):
             spanned = larger
             chosen.append((row, pair))

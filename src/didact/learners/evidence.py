@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -200,22 +201,11 @@ def log_likelihood_of(
 
 def as_answers(mdp: MDP, items: Sequence[Feedback]) -> Answers:
     """What checked items of a model say, as choices."""
-    first, states, actions, counts = [0], [], [], []
-    for item in items:
-        for state, action, row in _alternatives(mdp, item):
-            states.append(state)
-            actions.append(action)
-            counts.append(row)
-        first.append(len(states))
-    if not first[-1]:
+    asked = [_alternatives(mdp, item) for item in items]
+    if not asked:
         return Answers()
-    return Answers(
-        tuple(items),
-        np.array(first, dtype=np.int64),
-        np.array(states, dtype=np.int64),
-        np.array(actions, dtype=np.int64),
-        np.array(counts),
-    )
+    states, actions, counts = map(np.array, zip(*chain.from_iterable(asked), strict=True))
+    return Answers(tuple(items), np.cumsum([0, *map(len, asked)]), states, actions, counts)
 
 
 def _alternatives(mdp: MDP, item: Feedback) -> list[tuple[int, int, Floats]]:

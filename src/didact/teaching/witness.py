@@ -35,6 +35,7 @@ from didact.planning import Plan, evaluate, solve
 from didact.planning.solve import Arithmetic
 from didact.stages import stage
 from didact.teaching.covers.problem import Coverage, Elements
+from didact.teaching.covers.set_cover import bits_of
 from didact.teaching.lesson import Missing
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def missing_elements(
 ) -> tuple[Missing, ...]:
     """The elements that are not covered: who would state each, in words, and why it is open."""
     bec, found = elements.bec, []
-    for element in elements.within(elements.everything & ~covered):
+    for element in bits_of(elements.everything & ~covered):
         row = elements.row_of(element)
         *member, state, action, other = bec.statement_of(row)
         reason, words = reason_of(element), bec.words_of(row)

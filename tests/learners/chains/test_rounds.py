@@ -59,7 +59,8 @@ def poor_fit(rng):
 def test_a_frozen_round_keeps_the_density_however_poor_its_fit():
     rng = np.random.default_rng(0)
     start = Particles(normal_target(), rng.standard_normal((5, 2)))
-    chain = RoundChain.after(start, start.places[0].copy(), rng)
+    best = start.points.best.copy()
+    chain = RoundChain(start.target, start.places[0].copy(), rng, start.best, best)
     steps = sum(chain.run(poor_fit(rng), 4))
     assert steps == steps_of_a_round(4)
     assert chain.samples.shape == (KEPT, 2)

@@ -222,30 +222,22 @@ class Particles:
         before = self.n_accepted
         self.points.numbers[kernels.TEMPERATURE] = temperature
         self.points.moved[:] = 0
-        given = (self.problem, proposal, randomness, self.points)
-        if self.target.is_stepwise:
-            self._advance_stepwise(*given)
-        else:
-            kernels.run_steps.compiled(*given)
+        moved, numbers = (proposal, randomness, self.points), self.points.numbers
+        n_steps = len(randomness.levels) // len(self.points.scores)
+        if not self.target.is_stepwise:
+            kernels.run_steps.compiled(self.problem, *moved)
+        for i in range(len(randomness.levels) if self.target.is_stepwise else 0):
+            inside = kernels.try_step.compiled(i // n_steps, i, self.problem, *moved)
+            if inside:
+                numbers[kernels.NEW_SCORE] = self._with_terms(float(numbers[kernels.NEW_SCORE]))
+                inside = int(numbers[kernels.NEW_SCORE] > -math.inf)
+            kernels.end_step.compiled(i // n_steps, i, inside, *moved)
         self.n_scored += len(randomness.levels)
         if self.problem.work.failures[0]:
             raise NotConverged(
                 "policy iteration did not settle at a proposal; use a smaller discount"
             )
         return (self.n_accepted - before) / len(randomness.levels)
-
-    def _advance_stepwise(
-        self, problem: ScoreInputs, proposal: Proposal, randomness: Randomness, points: Points
-    ) -> None:
-        n_steps = len(randomness.levels) // len(points.scores)
-        moved = (proposal, randomness, points)
-        numbers = points.numbers
-        for i in range(len(randomness.levels)):
-            inside = kernels.try_step.compiled(i // n_steps, i, problem, *moved)
-            if inside:
-                numbers[kernels.NEW_SCORE] = self._with_terms(float(numbers[kernels.NEW_SCORE]))
-                inside = int(numbers[kernels.NEW_SCORE] > -math.inf)
-            kernels.end_step.compiled(i // n_steps, i, inside, *moved)
 
     def _with_terms(self, score: float) -> float:
         """The score with what Python functions say of the weights in `points`."""

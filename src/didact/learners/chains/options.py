@@ -221,7 +221,11 @@ class Sampling:
         sampler = as_sampler(options)
         max_likelihoods = whole_number(options.max_likelihoods, "max_likelihoods", MIN_LIKELIHOODS)
         n_chains = whole_number(options.n_chains, "n_chains", 1)
-        step = None if options.step_size is None else as_step_size(options.step_size)
+        step = options.step_size
+        if step is not None and not (is_number(step) and 0 < as_float(step) < math.inf):
+            raise InvalidParameter(
+                f"step_size must be a finite number above 0; it is {shown(step)}"
+            )
         prior, tilt = as_prior(options.prior, options.log_prior)
         proposal = as_proposal(prior, options.proposal)
         if proposal == "lattice" and step is None:
@@ -235,7 +239,7 @@ class Sampling:
         lengths = as_lengths(options, n_chains, k)
         return cls(
             *(confidence, sampler, max_likelihoods, n_chains, *lengths),
-            *(step, prior, tilt, proposal, starts),
+            *(None if step is None else float(step), prior, tilt, proposal, starts),
         )
 
     @property
@@ -302,13 +306,6 @@ def as_lengths(options: ChainOptions, n_chains: int, k: int) -> tuple[int, int, 
             "use a larger thin"
         )
     return n_steps, burn_in, thin
-
-
-def as_step_size(given: Any) -> float:
-    """A positive finite number."""
-    if not is_number(given) or not 0 < as_float(given) < math.inf:
-        raise InvalidParameter(f"step_size must be a finite number above 0; it is {shown(given)}")
-    return float(given)
 
 
 def as_starts(given: Any, n_chains: int, k: int) -> Floats:

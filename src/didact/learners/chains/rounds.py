@@ -214,16 +214,9 @@ class RoundChain:
     rng: np.random.Generator
     best: float
     best_weights: Floats
-    samples: Floats
-    densities: Floats
+    samples: Floats = field(init=False)
+    densities: Floats = field(init=False)
     acceptance: float = math.nan
-
-    @classmethod
-    def after(cls, warmup: Particles, place: Floats, rng: np.random.Generator) -> RoundChain:
-        """A chain that starts at a place (k,) and knows the best weights of its warmup."""
-        best = warmup.points.best.copy()
-        kept = np.zeros((KEPT, place.size)), np.zeros(KEPT)
-        return cls(warmup.target, place, rng, warmup.best, best, *kept)
 
     def run(self, fit: MixtureFit, every: int) -> Iterator[int]:
         """A round by a frozen fit; yields the steps taken."""
@@ -275,10 +268,9 @@ class _Warmup:
 
     def chain_at(self, place: Floats) -> RoundChain:
         """A chain that starts at a place (k,) and knows the best weights seen so far."""
-        chain = RoundChain.after(self.population.particles, place, self.rng)
-        self.scout.place(chain.best_weights)
-        chain.best, chain.best_weights = self.scout.best, self.scout.best_weights.copy()
-        return chain
+        self.scout.place(self.population.particles.points.best)
+        best = self.scout.best_weights.copy()
+        return RoundChain(self.population.target, place, self.rng, self.scout.best, best)
 
 
 @dataclass(eq=False)

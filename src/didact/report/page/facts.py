@@ -27,6 +27,7 @@ from didact.planning.loss import action_gaps
 from didact.planning.solve import plan_in_floats
 from didact.teaching import Lesson
 from didact.teaching.covers.problem import Coverage, Elements, cover_elements
+from didact.teaching.covers.set_cover import bits_of
 from didact.teaching.witness import witness_plan
 
 TRIED = 3
@@ -183,7 +184,7 @@ def _ruled_out(
     beliefs: list[BeliefFacts | None] = []
     for number in range(len(shown)):
         fresh = covered[number + 1] & ~covered[number]
-        first = list(elements.within(fresh))[: min(TRIED, left)]
+        first = list(bits_of(fresh))[: min(TRIED, left)]
         left -= len(first)
         rows = [elements.row_of(element) for element in first]
         found = [_against(bec, shown[:number], row) for row in rows]

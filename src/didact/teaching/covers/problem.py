@@ -34,7 +34,7 @@ from didact.numerics.exact import read_number, whole_if_whole
 from didact.planning import reachable_pairs
 from didact.random import Seed
 from didact.teaching.covers.candidates import Candidates, Starts, candidate_demonstrations, gathered
-from didact.teaching.covers.set_cover import NO_FIXED_COSTS, FixedCosts
+from didact.teaching.covers.set_cover import NO_FIXED_COSTS, FixedCosts, bits_of
 
 Indices = NDArray[np.int64]
 
@@ -90,14 +90,8 @@ class Elements:
     def pairs_for(self, elements: int) -> list[int]:
         """All pairs that state one of the elements, as s*A + a, ascending."""
         stating, element = self.stating_pairs
-        pairs: list[int] = np.unique(
-            stating[np.isin(element, list(self.within(elements)))]
-        ).tolist()
+        pairs: list[int] = np.unique(stating[np.isin(element, list(bits_of(elements)))]).tolist()
         return pairs
-
-    def within(self, elements: int) -> Iterable[int]:
-        """The numbers of the elements in a set, ascending."""
-        return (number for number in range(self.n_elements) if elements >> number & 1)
 
     def row_of(self, element: int) -> int:
         """The first row that covers an element."""

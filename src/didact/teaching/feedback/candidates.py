@@ -70,10 +70,10 @@ def offered_items(
     rows, element = bec.rows.exact or (), problem.elements.element_of_row
     ties = {rows[row]: 1 << int(element[row]) for row in bec.cone.equalities}
     for ways, mask in _two_ways(bec, ties, by_member=by_member):
-        member = ways.member.number
+        member, (better, other) = ways.member.number, ways.ways
         for kind in ("preferences", "corrections"):
             if kind in kinds:
-                pair = Preference(ways.better, ways.other, kind == "corrections", member)
+                pair = Preference(better, other, kind == "corrections", member)
                 yield Offered(pair, mask, costs[kind])
         if "rankings" in kinds:
             yield Offered(RankedTrajectories(ways.ways, member), mask, costs["rankings"])
@@ -172,27 +172,10 @@ class Ways:
             for better, other in pairwise(counts)
         )
 
-    @property
-    def better(self) -> Demonstration:
-        """The first."""
-        return self.ways[0]
-
-    @property
-    def other(self) -> Demonstration:
-        """The second."""
-        return self.ways[1]
-
-    @property
-    def difference(self) -> tuple[Any, ...]:
-        """By what the first two differ."""
-        return self.differences[0]
-
 
 def statements_of(bec: EquivalenceClass, rows: Sequence[int]) -> list[tuple[int, int, int, int]]:
     """(row, state, action, other) of all who state one of the rows."""
-    wanted = np.zeros(bec.rows.n_rows + 1, dtype=np.bool_)
-    wanted[list(rows)] = True
-    hit = np.flatnonzero(wanted[bec.rows.number])
+    hit = np.flatnonzero(np.isin(bec.rows.number, list(rows)))
     return [(int(bec.rows.number[i]), *bec.rows.statements[i].tolist()) for i in hit.tolist()]
 
 

@@ -391,8 +391,9 @@ def _ties(bec: EquivalenceClass) -> tuple[Preference, ...] | None:
         pair = ways_that_meet(bec, state, actions)
         if pair is not None:
             stated.add(row)
-            item = Preference(pair.better, pair.other, member=pair.member.number)
-            found.setdefault(primitive(list(pair.difference)), item)
+            better, other = pair.ways
+            item = Preference(better, other, member=pair.member.number)
+            found.setdefault(primitive(list(pair.differences[0])), item)
     return tuple(found.values()) if stated == {*bec.cone.equalities} else None
 
 
