@@ -191,8 +191,23 @@ def frontier(
     if shared.cells is not None:  # where all classes of policies can be enumerated, that is first
         now = time.monotonic()
         shared.cells.finish(now + ENUMERATING * (deadline - now))
+    lessons = _lessons(losses, lesson_of, shared, deadline)
+    exact = teach(task, teacher=teacher, **{**settings, "bec": bec})
+    points = [
+        _point(loss, _cheapest(lesson, lessons), bec)
+        for loss, lesson in zip(losses, lessons, strict=True)
+    ]
+    return Frontier(task.name, learner_model, (*points, _point(None, exact, bec)))
+
+
+def _lessons(
+    losses: Sequence[Any],
+    lesson_of: Callable[[Any, float], Lesson],
+    shared: SharedFindings,
+    deadline: float,
+) -> list[Lesson]:
+    """A lesson for each bound; visits that are long are made last, the tightest bounds first."""
     lessons = [lesson_of(loss, 1.0 / (len(losses) - n)) for n, loss in enumerate(losses)]
-    # Visits that are long are made last, the tightest bounds first.
     shared.most_cells = math.inf
     for number in sorted(range(len(losses)), key=lambda n: lessons[n].loss_bound or 0.0):
         within = lessons[number].within
@@ -201,12 +216,7 @@ def frontier(
         # Only cells of C(D) may still be visited; planners stay tested anyway.
         if unsure == ["half-spaces"] and time.monotonic() < deadline:
             lessons[number] = lesson_of(losses[number], 0.5)
-    exact = teach(task, teacher=teacher, **{**settings, "bec": bec})
-    points = [
-        _point(loss, _cheapest(lesson, lessons), bec)
-        for loss, lesson in zip(losses, lessons, strict=True)
-    ]
-    return Frontier(task.name, learner_model, (*points, _point(None, exact, bec)))
+    return lessons
 
 
 def _cheapest(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:

@@ -20,14 +20,14 @@ Answers add their log probabilities (see `answers`) at confidence 1: a rather th
 p_w(a|s) / (p_w(a|s) + p_w(b|s)), trajectories by what they count times w. Choices among
 trajectories leave F concave, those among actions need not.
 
-F is maximised in the ball |w| <= most_norm. An ascent from a start ends inside, or leaves the ball,
-and then the border is searched. A point of the border is a maximum in the ball when the gradient
-along the border is zero and the gradient outwards is not negative; for a concave function that
-makes it the highest point (Karush, Kuhn and Tucker). Where the gradient points inwards the ascent
-had overshot: it goes on inside, by steps that are shortened until they stay there, and so on until
-one of the two ends is reached. A concave F has one maximum, and one start is enough; otherwise the
-search starts from 0, from spread directions, and from the weights that explain the demonstrations
-by the widest margin; better maxima elsewhere are not ruled out.
+F is maximised in the ball |w| <= most_norm. An ascent stays inside: steps that lead out of the ball
+are shortened. Where it ends no higher than the border in the same direction, the border is
+searched. A point of the border is a maximum in the ball when the gradient along the border is zero
+and the gradient outwards is not negative; for a concave function that makes it the highest point
+(Karush, Kuhn and Tucker). Where the gradient points inwards the ascent goes on inside, and so on
+until one of the two ends is reached. A concave F has one maximum, and one start is enough;
+otherwise the search starts from 0, from spread directions, and from the weights that explain the
+demonstrations by the widest margin; better maxima elsewhere are not ruled out.
 """
 
 from __future__ import annotations
@@ -175,45 +175,27 @@ def highest_in_ball(
     A point inside from which longer weights are no worse is none: it only became too flat to
     ascend, and the search goes on at the border.
     """
-    found = ascend(_flat_outside(function, radius), start, rng)
+
+    def inside(weights: Floats) -> tuple[float, Floats]:
+        """Minus infinity outside of the ball: a step that leads there is shortened."""
+        if float(np.linalg.norm(weights)) <= radius:
+            return function(weights)
+        return -math.inf, np.zeros(weights.size)
+
+    found = ascend(inside, start, rng)
     for _ in range(MAX_TURNS):
         length = float(np.linalg.norm(found.point))
         if length == 0.0:
             return Highest(found, False)
         longest = found.point * (radius / length)
-        inside = length < radius * (1.0 - BORDER)
-        if inside and function(longest)[0] < found.value:
+        if length < radius * (1.0 - BORDER) and function(longest)[0] < found.value:
             return Highest(found, False)
         border = ascend(function, longest, rng, sphere=Sphere(radius))
         outwards = float(function(border.point)[1] @ border.point) / radius
         if outwards >= -NO_SLOPE:
             return Highest(border, True)
-        found = ascend(_never_outside(function, radius), border.point * (1.0 - BORDER), rng)
+        found = ascend(inside, border.point * (1.0 - BORDER), rng)
     return Highest(replace(found, is_maximum=False), False)
-
-
-def _flat_outside(function: Function, radius: float) -> Function:
-    """The function, made flat outside of the ball: an ascent that gets there ends there."""
-
-    def inside(weights: Floats) -> tuple[float, Floats]:
-        length = float(np.linalg.norm(weights))
-        if length < radius:
-            return function(weights)
-        value, _ = function(weights * (radius / length))
-        return value, np.zeros(weights.size)
-
-    return inside
-
-
-def _never_outside(function: Function, radius: float) -> Function:
-    """The function, minus infinity outside of the ball: a step that leads there is shortened."""
-
-    def inside(weights: Floats) -> tuple[float, Floats]:
-        if float(np.linalg.norm(weights)) <= radius:
-            return function(weights)
-        return -math.inf, np.zeros(weights.size)
-
-    return inside
 
 
 def max_entropy(
