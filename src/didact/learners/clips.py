@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from didact.bec.observed.result import Observed
@@ -22,11 +21,10 @@ from didact.inputs import choice, counted, instance
 from didact.learners.belief import Belief
 from didact.learners.evidence import as_evidence
 from didact.mdp import MDP
+from didact.numerics.exact import Floats
 from didact.numerics.geometry import singular_directions
 from didact.random import Seed, as_generator
 from didact.teaching.clips.lesson import ClipLesson, as_said
-
-Floats = NDArray[np.float64]
 
 NOTICED = 30.0
 """Over the tolerance, the default confidence: what is worse by a tenth of it is e^-3 as likely."""

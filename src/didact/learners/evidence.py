@@ -259,12 +259,6 @@ class ShownFeatures:
         self._evaluated: NDArray[np.uint32] | None = None
         self._shown: Floats
 
-    @property
-    def policy(self) -> NDArray[np.uint32]:
-        """The action of each state (S,) in the last optimal policy."""
-        found: NDArray[np.uint32] = self._plan.policy
-        return found
-
     def __call__(self, weights: Floats) -> Floats:
         """mu(s, a) of all actions of the shown states, shape (m, A, k); not to be changed."""
         self.n_solves += 1
@@ -273,11 +267,12 @@ class ShownFeatures:
         tolerance = roundings(mdp) * UNIT * scale / (1.0 - mdp.discount)
         work = EXPECTED_CALLS * rewards.size
         if iterate.run(work, self._model, rewards, tolerance, MAX_ROUNDS, self._plan) < 0:
-            iterate_directly(mdp, rewards, self._model.allowed, self.policy)
+            iterate_directly(mdp, rewards, self._model.allowed, self._plan.policy)
         # Evaluation takes longer than planning, and neighbouring weights share their policy.
-        if self._evaluated is None or (self._evaluated != self.policy).any():
-            self._evaluated = self.policy.copy()
-            self._shown = features_after(self.mdp, self._evaluated)[self.states]
+        policy: NDArray[np.uint32] = self._plan.policy
+        if self._evaluated is None or (self._evaluated != policy).any():
+            self._evaluated = policy.copy()
+            self._shown = features_after(mdp, policy)[self.states]
         return self._shown
 
 

@@ -49,7 +49,11 @@ def load_lesson(path: str | os.PathLike[str]) -> Lesson:
 def _lesson(document: Mapping[str, Any]) -> Lesson:
     settings = as_object(document["settings"], "settings")
     is_mixed = "items" in document
-    items = _items(document, "items" if is_mixed else "demonstrations", settings)
+    # Of a family each item names one of the members that the settings list.
+    names, kind = settings.get("members"), "items" if is_mixed else "demonstrations"
+    n_members = 0 if names is None else len(as_texts(names, "settings: names of members"))
+    listed = enumerate(as_list(document[kind], kind))
+    items = tuple(_item(entry, f"{kind}[{i}]", n_members) for i, entry in listed)
     lesson = Lesson(
         task_name=as_text(document["task"], "task", error=InvalidFile),
         status=choice(document["status"], "status", STATUSES),
@@ -79,14 +83,6 @@ def _lesson(document: Mapping[str, Any]) -> Lesson:
     _require_consistent(document, lesson, is_mixed=is_mixed)
     # Of a complete lesson the file has null beside the missing witness: nothing is lost.
     return changed(lesson, loss=0.0) if lesson.is_complete and lesson.loss is None else lesson
-
-
-def _items(document: Mapping[str, Any], name: str, settings: Mapping[str, Any]) -> tuple[Item, ...]:
-    """What is shown and said; of a family each names one of the members that the settings list."""
-    names = settings.get("members")
-    n_members = 0 if names is None else len(as_texts(names, "settings: names of members"))
-    listed = as_list(document[name], name)
-    return tuple(_item(entry, f"{name}[{i}]", n_members) for i, entry in enumerate(listed))
 
 
 def _item(entry: Any, place: str, n_members: int) -> Item:

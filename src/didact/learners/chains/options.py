@@ -75,11 +75,9 @@ class Prior:
 
     def placed(self, weights: Floats) -> Floats:
         """The weights (n, k) exactly on the prior's support; refuses those that are not near it."""
-        norms = {
-            "l2-sphere": np.sqrt((weights**2).sum(axis=1)),
-            "l1-sphere": np.abs(weights).sum(axis=1),
-        }.get(self.name)
-        if norms is not None:
+        order = {"l2-sphere": 2, "l1-sphere": 1}.get(self.name)
+        if order is not None:
+            norms = np.linalg.norm(weights, order, axis=1)
             wrong = np.abs(norms - 1.0) > 1e-6
             if wrong.any():
                 raise InvalidParameter(

@@ -349,7 +349,10 @@ def _followed(bec: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
                 scale = Fraction(int(difference[at].p), int(difference[at].q)) / row[at]
                 places.setdefault(row, (number, place, scale))
     rows = tuple(places)
-    found = [_multipliers(p) for p in implied(rows, bec.rows.exact or (), bec.cone.multipliers)]
+    found = []
+    for proof in implied(rows, bec.rows.exact or (), bec.cone.multipliers):
+        assert isinstance(proof, Multipliers)  # all rows follow from the items
+        found.append(proof)
     used = sorted({i for proof in found for i in proof.indices})
     number_of = {row: i for i, row in enumerate(used)}
     return {
@@ -362,9 +365,3 @@ def _followed(bec: EquivalenceClass, items: Sequence[Item]) -> dict[str, Any]:
             for proof in found
         ],
     }
-
-
-def _multipliers(found: Multipliers | Row) -> Multipliers:
-    if not isinstance(found, Multipliers):
-        raise AssertionError("all rows must follow from the items")
-    return found
