@@ -325,7 +325,7 @@ def identify(
         None if minimum is None else whole_if_whole(Fraction(minimum.cost)),
         None if minimum is None else whole_if_whole(Fraction(minimum.lower_bound)),
         *(left, confirmed, tried, wanted.words),
-        (wanted.widest(own), wanted.widest(reached)) if wanted.cosine else None,
+        (wanted.largest_angle(own), wanted.largest_angle(reached)) if wanted.cosine else None,
     )
 
 
@@ -440,7 +440,7 @@ class ChangeGoal:
             if along <= 0 or along**2 < cosine * size * dot(ray, ray):
                 yield ray
 
-    def widest(self, rows: Sequence[Row]) -> float | None:
+    def largest_angle(self, rows: Sequence[Row]) -> float | None:
         """The largest angle of rewards that fit to the weights in degrees; None if unbounded."""
         if _hidden(rows, len(self.weights)):
             return None
