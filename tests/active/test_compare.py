@@ -60,7 +60,7 @@ def test_areas_and_paired_differences():
     assert found.table("wrong_actions", baseline="mine")[0]["difference"] == pytest.approx(0.2)
     with pytest.raises(InvalidParameter, match="measure must be"):
         found.area("regret")
-    with pytest.raises(InvalidParameter, match="baseline must be one of random, mine"):
+    with pytest.raises(InvalidParameter, match="baseline must be 'random' or 'mine'; it is 'scot'"):
         found.table(baseline="scot")
 
 

@@ -37,11 +37,11 @@ from didact.inputs import entries, flag, is_number, is_whole, plain, shown, whol
 from didact.learners.belief import Belief
 from didact.learners.learn import find_learner, learn, learner_name
 from didact.learners.risk import effective_draws, upper_bound, value_at_risk
-from didact.mdp import MDP, Comparison, Demonstration, Task, as_task
+from didact.mdp import Comparison, Demonstration, Task, as_task
 from didact.mdp.items import Item
 from didact.mdp.naming import numbered_state
 from didact.mdp.recordings.formats import given_items
-from didact.planning import evaluate, reachable_states, solve
+from didact.planning import evaluate, reachable_states
 from didact.random import Seed, as_generator, stream
 from didact.teaching.covers.candidates import as_horizon, as_starts
 from didact.teaching.covers.problem import Elements, cover_elements
@@ -156,7 +156,10 @@ def ask(
         learner_options=learner_options,
         settings=chosen,
         shown=list(given_items(demonstrations, task)),
-        asked=_as_asked(chosen.asked, task.mdp),
+        asked=[
+            whole_number(state, f"asked[{i}]", 0, task.mdp.n_states - 1)
+            for i, state in enumerate(entries(chosen.asked, "asked", "states"))
+        ],
     )
     if isinstance(chosen.truth, EquivalenceClass):
         asking.measure_against(chosen.truth)
@@ -217,7 +220,10 @@ class _Asking:
         """Ask until one of the ends."""
         last = self.n_asked + self.n_queries
         situation = self._learned(None, None)
-        oracle = self._oracle() if self.answer is None else self.answer
+        oracle = self.answer
+        if oracle is None:
+            bec = self.memory.get("bec")
+            oracle = optimal_oracle(self.task, None if bec is None else bec.plan)
         ended = self._ending(last)
         while ended is None:
             query = self._next(situation)
@@ -279,7 +285,7 @@ class _Asking:
             task=self.task,
             belief=belief,
             draws=draws_for_tables(belief, self.settings.n_samples),
-            open_states=self._open_states(),
+            open_states=self.states[self.settings.repeat | ~np.isin(self.states, self.asked)],
             asked=tuple(self.asked),
             horizon=self.horizon,
             memory=self.memory,
@@ -301,12 +307,6 @@ class _Asking:
                 seed=rng,
                 **self.learner_options,
             )
-
-    def _open_states(self) -> NDArray[np.int64]:
-        """States that may be asked now, ascending."""
-        if self.settings.repeat:
-            return self.states
-        return self.states[~np.isin(self.states, self.asked)]
 
     def _open_pairs(self) -> NDArray[np.bool_]:
         """Which two actions may be compared where, (S, A, A)."""
@@ -356,11 +356,6 @@ class _Asking:
         if step.is_telling and self.sure is not None and step.sure >= self.sure:
             return "settled"
         return "queries" if self.n_asked >= last else None
-
-    def _oracle(self) -> Answer:
-        bec = self.memory.get("bec")
-        plan = solve(self.task.mdp, self.task.true_weights) if bec is None else bec.plan
-        return optimal_oracle(self.task, plan)
 
     def _settings(self, seed: int | None, horizon: int | None) -> dict[str, Any]:
         options = {**self.strategy_options, **self.learner_options}
@@ -441,11 +436,6 @@ def _warn(run: Run) -> None:
 
 
 # What is given
-
-
-def _as_asked(states: Iterable[int], mdp: MDP) -> list[int]:
-    given = entries(states, "asked", "states")
-    return [whole_number(s, f"asked[{i}]", 0, mdp.n_states - 1) for i, s in enumerate(given)]
 
 
 def _root(seed: Seed) -> int:

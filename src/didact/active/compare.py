@@ -19,7 +19,7 @@ from didact.active.strategies import find_strategy
 from didact.bec.classes import equivalence_class
 from didact.errors import InvalidParameter, NotMixed
 from didact.files.json import write_json
-from didact.inputs import choice, counted, plain, shown, whole_number
+from didact.inputs import choice, counted, plain, whole_number
 from didact.mdp import Task
 from didact.mdp.showing import in_notebook
 from didact.numerics.exact import Floats
@@ -31,6 +31,7 @@ COMPARISON_FORMAT = "didact.comparison/1"
 STRATEGIES = ("random", "max-entropy", "max-infogain", "max-var", "scot")
 
 Measure = Literal["policy_loss", "wrong_actions"]
+ARRAYS = ("policy_loss", "wrong_actions", "n_asked", "share_mixed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +76,12 @@ class StrategyComparison:
         holds the mean difference over such worlds with 95% confidence (Student's t, paired).
         n_better: on how many worlds the area is below the baseline's.
         """
-        areas = self.area(measure)
-        place = self._baseline(baseline)
+        areas, place = self.area(measure), 0
+        if baseline is not None:
+            choice(baseline, "baseline", self.strategies)
+            place = self.strategies.index(baseline)
+        elif "random" in self.strategies:
+            place = self.strategies.index("random")
         rows = []
         for number, name in enumerate(self.strategies):
             difference, low, high, _ = mean_interval((areas[:, number] - areas[:, place]).tolist())
@@ -100,25 +105,13 @@ class StrategyComparison:
         """`table()` of the policy loss: a row for each strategy."""
         return self.table()
 
-    def _baseline(self, name: str | None) -> int:
-        if name is None:
-            return self.strategies.index("random") if "random" in self.strategies else 0
-        if name not in self.strategies:
-            raise InvalidParameter(
-                f"baseline must be one of {', '.join(self.strategies)}; it is {shown(name)}"
-            )
-        return self.strategies.index(name)
-
     def document(self) -> dict[str, Any]:
         """The `didact.comparison/1` object."""
         return {
             "format": COMPARISON_FORMAT,
             "tasks": list(self.tasks),
             "strategies": list(self.strategies),
-            "policy_loss": self.policy_loss.tolist(),
-            "wrong_actions": self.wrong_actions.tolist(),
-            "n_asked": self.n_asked.tolist(),
-            "share_mixed": self.share_mixed.tolist(),
+            **{name: getattr(self, name).tolist() for name in ARRAYS},
             "settings": dict(self.settings),
         }
 
@@ -159,16 +152,9 @@ def compare(
         found.append(result)
         if progress is not None:
             progress(done, len(worlds))
-    losses, wrong, asked, mixed = (np.array(part) for part in zip(*found, strict=True))
-    return StrategyComparison(
-        tuple(task.name for task in worlds),
-        names,
-        losses,
-        wrong,
-        asked,
-        mixed,
-        {"n_queries": count, "seed": seed} | _documented(options),
-    )
+    arrays = dict(zip(ARRAYS, map(np.array, zip(*found, strict=True)), strict=True))
+    settings = {"n_queries": count, "seed": seed} | _documented(options)
+    return StrategyComparison(tuple(t.name for t in worlds), names, settings=settings, **arrays)
 
 
 def _results(work: list[Any], jobs: int) -> Any:
@@ -196,8 +182,10 @@ def _one_world(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotMixed)
             run = ask(*(task, name), n_queries=n_queries, seed=root, settings=settings, **given)
-        losses.append(_filled(run.policy_losses, n_queries + 1))
-        wrong.append(_filled(run.wrong_actions, n_queries + 1))
+        # a curve that ended early goes on with its last value
+        rest = (0, n_queries - run.n_queries)
+        losses.append(np.pad(run.policy_losses, rest, mode="edge"))
+        wrong.append(np.pad(run.wrong_actions, rest, mode="edge"))
         asked.append(run.n_queries)
         mixed.append(float(np.mean([step.mixed for step in run.steps])))
     return losses, wrong, asked, mixed
@@ -209,8 +197,3 @@ def _documented(options: Mapping[str, Any]) -> dict[str, Any]:
     named = {"repeat": settings.repeat, "n_samples": settings.n_samples} if settings else {}
     given = {name: value for name, value in options.items() if name != "settings"}
     return {name: plain(value) for name, value in (named | given).items()}
-
-
-def _filled(curve: Floats, length: int) -> Floats:
-    """A curve that ended early goes on with its last value."""
-    return np.pad(curve, (0, length - curve.size), mode="edge")

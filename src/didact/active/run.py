@@ -125,7 +125,9 @@ class Run:
         return _as_floats([step.wrong_actions for step in self.steps])
 
     def document(self) -> dict[str, Any]:
-        """The `didact.run/1` object."""
+        """The `didact.run/1` object; items: all that was shown and said, where it was said."""
+        said = self.belief.feedback
+        items = (*self.demonstrations, *said)
         return {
             "format": RUN_FORMAT,
             "task": self.task_name,
@@ -133,20 +135,13 @@ class Run:
             "ended": self.ended,
             "n_queries": self.n_queries,
             "demonstrations": [[list(pair) for pair in d] for d in self.demonstrations],
-            **self._items(),
+            **({"items": [item.document() for item in items]} if said else {}),
             "weights": self.belief.map_weights.tolist(),
             "steps": [step.document() for step in self.steps],
             "settings": dict(self.settings),
         }
 
     to_dict = document
-
-    def _items(self) -> dict[str, Any]:
-        """All that was shown and said, where it is not demonstrations alone."""
-        said = self.belief.feedback
-        if not said:
-            return {}
-        return {"items": [item.document() for item in (*self.demonstrations, *said)]}
 
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each answer, and one before the first question: what was known then."""

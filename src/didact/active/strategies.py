@@ -118,16 +118,11 @@ def binned_entropy(policies: Floats, n_bins: int = BINS) -> Floats:
     n_draws, n_states, n_actions = policies.shape
     scores = np.zeros(n_states)
     for action in range(n_actions):
-        bins = _bins(policies[:, :, action], count)
+        bins = np.clip(np.ceil(policies[:, :, action] * count - EDGE) - 1.0, 0.0, count - 1.0)
         for number in range(count):
             shares = (bins == number).sum(axis=0) / n_draws
             scores += entropy_terms(shares)
     return np.asarray(scores / n_actions)
-
-
-def _bins(probabilities: Floats, n_bins: int) -> Floats:
-    """The bin of each probability, from 0."""
-    return np.clip(np.ceil(probabilities * n_bins - EDGE) - 1.0, 0.0, n_bins - 1.0)
 
 
 def max_var(situation: Situation, rng: np.random.Generator, *, level: float = LEVEL) -> Floats:
@@ -202,10 +197,7 @@ def action_information(policies: Floats) -> Floats:
 
 def policy_entropies(policies: Floats) -> Floats:
     """The entropy of each draw's policy in each state: (draws, S, A) -> (draws, S)."""
-    total = np.zeros(policies.shape[:2])
-    for action in range(policies.shape[2]):
-        total += entropy_terms(policies[:, :, action])
-    return total
+    return np.asarray(entropy_terms(policies).sum(axis=2))
 
 
 def trajectory_information(
@@ -360,10 +352,14 @@ def next_query(
     if isinstance(returned, Demonstration):
         (checked,) = as_demonstrations([returned], situation.mdp)
         return Query(checked[0][0], answer=checked)
-    if is_whole(returned):
-        return Query(_as_open(name, int(returned), situation))
-    scores = _as_scores(name, returned, situation)
-    return highest(situation, scores)
+    if not is_whole(returned):
+        return highest(situation, _as_scores(name, returned, situation))
+    if returned not in situation.open_states:
+        raise InvalidParameter(
+            f"strategy {name!r} must ask an open state: one that can be reached, does not end the "
+            f"episode and was not asked before; it asks {shown(returned)}"
+        )
+    return Query(int(returned))
 
 
 def highest(situation: Situation, scores: Floats) -> Query | None:
@@ -384,15 +380,6 @@ def highest(situation: Situation, scores: Floats) -> Query | None:
     place = int(np.argmax(values >= best - TIED * abs(best)))
     state, *actions = places[place].tolist()
     return Query(state, float(values[place]), actions=tuple(actions) or None)
-
-
-def _as_open(name: str, state: int, situation: Situation) -> int:
-    if state not in situation.open_states:
-        raise InvalidParameter(
-            f"strategy {name!r} must ask an open state: one that can be reached, does not end the "
-            f"episode and was not asked before; it asks {shown(state)}"
-        )
-    return state
 
 
 def _as_scores(name: str, returned: Any, situation: Situation) -> Floats:

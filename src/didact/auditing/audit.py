@@ -142,7 +142,9 @@ def audit(
     if _is_simulator(task, features):
         return audit_simulator(task, agent, features, weights, loss)
     task = named_world(task)
-    cost = _as_cost(within)
+    cost = read_number(within, "within")
+    if cost < 0:
+        raise InvalidParameter(f"within must not be negative; it is {shown(within)}")
     if loss is not None and cost:
         raise InvalidParameter("give within, for each action, or loss, for all of them; not both")
     if exam is not None:
@@ -154,11 +156,13 @@ def audit(
         return exam.grade(read_answers(agent))
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     if is_path:
-        asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
-        return _graded(asked, agent, bec, loss, time_limit)
+        asked, answers = exam or made_exam(task, ask=ask, bec=bec), read_answers(agent)
+        if loss is None:
+            return asked.grade(answers)
+        return graded_by_loss(asked, answers, bec, loss, time_limit)
     bound = None if loss is None else loss_bound(bec, loss)
     if _is_weights(agent, bec.members[0].task.mdp):
-        return _judged(audit_weights(bec, agent), agent, bound)
+        return judged_by_loss(audit_weights(bec, agent), agent, bound)
     if bec.is_family:
         raise InvalidParameter(
             f"a family takes weights or a file of answers; the agent is {shown(agent)}. Audit each "
@@ -186,33 +190,13 @@ def _audit_acting(
     else:
         table = as_policy(bec.task, agent)
         followed, how = follow(bec, lambda state: table[state]), "policy"
-    return _judged(audit_followed(bec, followed, cost, how), followed.policy, bound)
-
-
-def _judged(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
-    return found if bound is None else judged_by_loss(found, policy, bound)
+    return judged_by_loss(audit_followed(bec, followed, cost, how), followed.policy, bound)
 
 
 def _is_simulator(task: Any, features: Any) -> bool:
     """Whether this is an environment, or what was seen in one, and no task."""
     is_stepped = callable(getattr(task, "step", None))
     return isinstance(task, Observed) or features is not None or is_stepped
-
-
-def _graded(
-    asked: Exam, path: Any, bec: EquivalenceClass, loss: Any, time_limit: float | None
-) -> Audit:
-    """Answers in a file, by what they hold best or by what they may lose."""
-    if loss is None:
-        return asked.grade(read_answers(path))
-    return graded_by_loss(asked, read_answers(path), bec, loss, time_limit)
-
-
-def _as_cost(within: Any) -> Fraction:
-    cost = read_number(within, "within")
-    if cost < 0:
-        raise InvalidParameter(f"within must not be negative; it is {shown(within)}")
-    return cost
 
 
 def _is_seen(agent: Any) -> bool:
@@ -424,7 +408,8 @@ def audit_belief(bec: EquivalenceClass, belief: Belief, bound: LossBound | None 
             f"{belief.mdp.n_actions} actions and {belief.mdp.n_features} features"
         )
     if belief.is_point:
-        return _judged(audit_weights(bec, belief.map_weights), belief.map_weights, bound)
+        weights = belief.map_weights
+        return judged_by_loss(audit_weights(bec, weights), weights, bound)
     draws = thinned(belief, max(MAX_DRAWS, belief.n_chains))
     flat = draws.reshape(-1, mdp.n_features)
     right = acts_rightly(bec, flat) if bound is None else loses_little(bound, flat)

@@ -16,10 +16,10 @@ checks all of it alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, get_args
 
 from didact.auditing.grading import Audit, graded
@@ -50,12 +50,16 @@ from didact.bec.linear import (
 from didact.bec.proofs import implied, policy_documents
 from didact.errors import InvalidFile, InvalidParameter
 from didact.files.json import (
+    Reader,
     as_finite,
     as_fraction,
     as_list,
     as_object,
     as_texts,
+    each,
+    or_null,
     read_document,
+    read_entries,
     write_json,
 )
 from didact.inputs import (
@@ -98,14 +102,6 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
     ),
     "preferences": (MAXIMISER,),
 }
-FIELDS = (
-    *("format", "task", "ask", "statement", "conditions", "questions", "lower_bound", "closed"),
-    *("open", "arithmetic", "n_close_calls", "settings", "proof"),
-)
-OF_QUESTION = (
-    *("kind", "state", "place", "options", "labels", "words", "costs", "key", "normal", "angle"),
-    "says",
-)
 KINDS = {"comparisons": "comparison", "actions": "action", "preferences": "preference"}
 
 NOT_CLOSED = "it is not closed: an agent may plan another way to go on and answer the same"
@@ -406,27 +402,20 @@ def _combinations(
 def _misled(
     bec: EquivalenceClass, rows: Sequence[Row], strict: Sequence[bool], left_out: int
 ) -> Row:
-    """Weights that answer every question but one rightly, and that one wrongly."""
-    inside = primitive(list(bec.cone.true_weights.fractions()))
-    away = _away(rows, strict, left_out)
-    if strict[left_out]:
-        return agent_on_facet(rows[left_out], inside, away)
-    return agent_along(away, inside, [r for i, r in enumerate(rows) if strict[i]])
+    """Weights that answer every question but one rightly, and that one wrongly.
 
-
-def _away(rows: Sequence[Row], strict: Sequence[bool], left_out: int) -> Row:
-    """For a facet a direction that only it excludes; for a tie one that only it forbids."""
+    They go along a direction that only this facet excludes, or only this tie forbids.
+    """
+    inside, row = primitive(list(bec.cone.true_weights.fractions())), rows[left_out]
+    ties = [r for i, r in enumerate(rows) if not strict[i] and i != left_out]
     if strict[left_out]:
-        generators = [r for i, r in enumerate(rows) if i != left_out]
-        generators += [negated(r) for i, r in enumerate(rows) if not strict[i]]
-        verdict = decide(generators, rows[left_out])
+        others = [r for i, r in enumerate(rows) if i != left_out]
+        verdict = decide(others + [negated(r) for r in ties], row)
         if isinstance(verdict, Inside):
             raise AssertionError("a facet follows from the others")
-        return verdict.witness
-    ties = [r for i, r in enumerate(rows) if not strict[i] and i != left_out]
-    basis, pivots = row_reduced(ties)
-    width = len(rows[left_out])
-    return next(d for d in null_basis(basis, pivots, width) if dot(d, rows[left_out]))
+        return agent_on_facet(row, inside, verdict.witness)
+    away = next(d for d in null_basis(*row_reduced(ties), len(row)) if dot(d, row))
+    return agent_along(away, inside, [r for i, r in enumerate(rows) if strict[i]])
 
 
 # Files
@@ -441,59 +430,37 @@ def load_exam(path: str | os.PathLike[str]) -> Exam:
 
 
 def _as_exam(document: Mapping[str, Any]) -> Exam:
-    _require_fields(document, FIELDS, "the exam")
-    ask = choice(document["ask"], "ask", get_args(Ask))
-    arithmetic = choice(document["arithmetic"], "arithmetic", ("exact", "float"))
-    proof = document["proof"]
-    return Exam(
-        task_name=_text(document["task"], "task"),
-        ask=ask,
-        questions=tuple(
-            _as_question(entry, KINDS[ask], arithmetic == "exact", f"questions[{i}]")
-            for i, entry in enumerate(as_list(document["questions"], "questions"))
-        ),
-        statement=_text(document["statement"], "statement"),
-        conditions=as_texts(document["conditions"], "conditions"),
-        lower_bound=whole_number(document["lower_bound"], "lower_bound", 0),
-        closed=flag(document["closed"], "closed"),
-        open=as_texts(document["open"], "open"),
-        arithmetic=arithmetic,
-        n_close_calls=whole_number(document["n_close_calls"], "n_close_calls", 0),
-        settings=as_object(document["settings"], "settings"),
-        _proof=None if proof is None else as_object(proof, "proof"),
-    )
+    read = read_entries(document, _OF_EXAM, "the exam")
+    del read["format"]
+    exact, kind = read["arithmetic"] == "exact", KINDS[read["ask"]]
+    questions = [
+        _as_question(entry, kind, exact, f"questions[{i}]")
+        for i, entry in enumerate(read.pop("questions"))
+    ]
+    task, proof = read.pop("task"), read.pop("proof")
+    return Exam(task_name=task, questions=tuple(questions), _proof=proof, **read)
 
 
 def _as_question(given: Any, kind: str, exact: bool, place: str) -> ExamQuestion:
     entries = as_object(given, place)
     if "key" not in entries:
         raise InvalidFile(f"{place} has no key; give the file that the exam was saved to")
-    _require_fields(entries, OF_QUESTION, place, ("member",))
-    if entries["kind"] != kind:
+    if entries.get("kind", kind) != kind:
         raise InvalidFile(f"{place}: kind must be {kind!r}; it is {shown(entries['kind'])}")
-    member, angle, says = entries.get("member"), entries["angle"], entries["says"]
+    readers = _OF_QUESTION | {
+        "options": partial(_options, kind),
+        "costs": each(partial(_as_cost, exact)),
+        "key": each(_count) if kind == "action" else partial(choice, choices=SIDES),
+        "normal": partial(_as_normal, kind, exact),
+    }
     question = ExamQuestion(
-        kind=entries["kind"],
-        state=whole_number(entries["state"], f"{place}: state", 0),
-        place=_text(entries["place"], f"{place}: place"),
-        options=_options(entries["options"], kind, f"{place}: options"),
-        labels=as_texts(entries["labels"], f"{place}: labels"),
-        costs=tuple(
-            _as_cost(cost, exact, f"{place}: costs")
-            for cost in as_list(entries["costs"], f"{place}: costs")
-        ),
-        key=_as_key(entries["key"], kind, f"{place}: key"),
-        words=_text(entries["words"], f"{place}: words"),
-        normal=_as_normal(entries["normal"], kind, exact, f"{place}: normal"),
-        angle=None if angle is None else as_finite(angle, f"{place}: angle"),
-        says=None if says is None else _text(says, f"{place}: says"),
-        member=None if member is None else whole_number(member, f"{place}: member", 0),
+        **read_entries({"member": None} | entries, readers, place, f"{place}: ")
     )
     _require_consistent(question, place)
     return question
 
 
-def _options(given: Any, kind: str, place: str) -> tuple[Any, ...]:
+def _options(kind: str, given: Any, place: str) -> tuple[Any, ...]:
     options = as_list(given, place)
     if kind != "action" and len(options) != 2:
         raise InvalidFile(f"{place} must be two; there are {len(options)}")
@@ -504,26 +471,19 @@ def _options(given: Any, kind: str, place: str) -> tuple[Any, ...]:
     return tuple(whole_number(option, place, 0) for option in options)
 
 
-def _as_cost(value: Any, exact: bool, place: str) -> Cost:
+def _as_cost(exact: bool, value: Any, place: str) -> Cost:
     cost: Cost = as_fraction(value, place) if exact else as_finite(value, place)
     if cost < 0:
         raise InvalidFile(f"{place} must not be negative; one is {shown(value)}")
     return cost
 
 
-def _as_key(value: Any, kind: str, place: str) -> Any:
-    if kind != "action":
-        return choice(value, place, SIDES)
-    return tuple(whole_number(action, place, 0) for action in as_list(value, place))
-
-
-def _as_normal(value: Any, kind: str, exact: bool, place: str) -> tuple[Any, ...] | None:
+def _as_normal(kind: str, exact: bool, value: Any, place: str) -> tuple[Any, ...] | None:
     if kind == "action":
         if value is not None:
             raise InvalidFile(f"{place} must be null; it is {shown(value)}")
         return None
-    read: Callable[[Any, str], Any] = _whole_text if exact else as_finite
-    return tuple(read(entry, place) for entry in as_list(value, place))
+    return tuple(each(_whole_text if exact else as_finite)(value, place))
 
 
 def _require_consistent(question: ExamQuestion, place: str) -> None:
@@ -550,16 +510,24 @@ def _whole_text(value: Any, place: str) -> int:
     return number.numerator
 
 
-def _text(value: Any, place: str) -> str:
-    return as_text(value, place, error=InvalidFile)
-
-
-def _require_fields(
-    entries: Mapping[str, Any], fields: tuple[str, ...], place: str, optional: tuple[str, ...] = ()
-) -> None:
-    missing = [name for name in fields if name not in entries]
-    unknown = [name for name in entries if name not in (*fields, *optional)]
-    if missing:
-        raise InvalidFile(f"{place} has no {missing[0]}")
-    if unknown:
-        raise InvalidFile(f"{place} has no entry {shown(min(unknown))}; remove it")
+_text, _count = partial(as_text, error=InvalidFile), partial(whole_number, lowest=0)
+_OF_EXAM: dict[str, Reader] = {
+    **dict.fromkeys(("format", "task", "statement"), _text),
+    **dict.fromkeys(("conditions", "open"), as_texts),
+    **dict.fromkeys(("lower_bound", "n_close_calls"), _count),
+    "ask": partial(choice, choices=get_args(Ask)),
+    "arithmetic": partial(choice, choices=("exact", "float")),
+    "questions": as_list,
+    "closed": flag,
+    "settings": as_object,
+    "proof": or_null(as_object),
+}
+_OF_QUESTION: dict[str, Reader] = {
+    **dict.fromkeys(("kind", "place", "words"), _text),
+    "state": _count,
+    "labels": as_texts,
+    "angle": or_null(as_finite),
+    "says": or_null(_text),
+    "member": or_null(_count),
+}
+"""Of a question whose kind and arithmetic do not matter; `_as_question` adds the others."""

@@ -110,8 +110,10 @@ def loss_bound(bec: EquivalenceClass, loss: Any) -> LossBound:
     return LossBound(amount * (space.spread if is_share else 1.0), space)
 
 
-def judged_by_loss(found: Audit, policy: Any, bound: LossBound) -> Audit:
-    """An audit of a policy or of weights, judged by what is lost instead of by wrong actions."""
+def judged_by_loss(found: Audit, policy: Any, bound: LossBound | None) -> Audit:
+    """An audit of a policy or of weights, judged by what is lost where there is a bound on it."""
+    if bound is None:
+        return found
     bec, loss = bound.space.bec, found.loss
     assert loss is not None
     found = replace(found, statement=bound.statement)

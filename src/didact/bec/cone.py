@@ -158,8 +158,10 @@ class Cone:
         strictly inside all facets.
         """
         normals = _quotient_normals(self)
-        if not len(normals):
-            return _any_point(self)
+        if not len(normals):  # every weight that satisfies the equalities: take the true ones
+            weights = self.true_weights.floats
+            scaled = weights / (float(np.abs(weights).max()) or 1.0)
+            return np.asarray(scaled / (float(np.linalg.norm(scaled)) or 1.0))
         point = max_margin_point(normals)
         if not (normals @ point).min() > TOLERANCE:
             raise _no_margin()
@@ -299,13 +301,6 @@ def _matrix(rows: Sequence[Row], k: int) -> NDArray[Any]:
     for i, row in enumerate(rows):
         array[i] = row
     return array
-
-
-def _any_point(cone: Cone) -> Floats:
-    """Without facets every weight that satisfies the equalities is inside: take the true ones."""
-    weights = cone.true_weights.floats
-    scaled = weights / (float(np.abs(weights).max()) or 1.0)
-    return np.asarray(scaled / (float(np.linalg.norm(scaled)) or 1.0))
 
 
 def _no_margin() -> Unsupported:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -24,6 +24,8 @@ from didact.numerics.exact import read_number
 from didact.numerics.texts import read_text as read_fraction
 
 Read = TypeVar("Read")
+Reader = Callable[[Any, str], Any]
+"""Takes a value and where it stands; what it must not be is refused."""
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Half of a sign, or one of two halves."""
@@ -142,6 +144,29 @@ def as_fraction(value: Any, place: str) -> Fraction:
     # Fractions of proofs are longer than any number that a person may give: those are limited.
     is_long = isinstance(value, str) and value.lstrip("+-").replace("/", "", 1).isdecimal()
     return read_fraction(value, place) if is_long else read_number(value, place)
+
+
+def each(read: Reader) -> Reader:
+    """Reads a list of such values, as a tuple."""
+    return lambda value, place: tuple(read(entry, place) for entry in as_list(value, place))
+
+
+def or_null(read: Reader) -> Reader:
+    """Reads such a value, or null."""
+    return lambda value, place: None if value is None else read(value, place)
+
+
+def read_entries(
+    entries: Mapping[str, Any], readers: Mapping[str, Reader], place: str, prefix: str = ""
+) -> dict[str, Any]:
+    """All entries of an object, each by its reader; prefix: before the name of one in messages."""
+    missing = [name for name in readers if name not in entries]
+    unknown = [name for name in entries if name not in readers]
+    if missing:
+        raise InvalidFile(f"{place} has no {missing[0]}")
+    if unknown:
+        raise InvalidFile(f"{place} has no entry {shown(min(unknown))}; remove it")
+    return {name: read(entries[name], prefix + name) for name, read in readers.items()}
 
 
 def _whole(text: str) -> int:

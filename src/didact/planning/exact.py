@@ -40,8 +40,6 @@ Solved = list[list[Any] | None]
 """The columns of each state; None where they are not needed."""
 
 DIGITS_PER_BIT = math.log10(2)
-MAX_DISTINCT = 8
-"""So many distinct probabilities have a common denominator that is no longer than it looks."""
 PROOF_PER_FEATURE = 2
 """A proof's multipliers divide rows by rows, and are twice as long as the successor features."""
 
@@ -379,16 +377,9 @@ def multiplier_digits(mdp: MDP) -> int:
     denominators of its own action.
     """
     if "denominator_bits" not in mdp._derived:
-        mdp._derived["denominator_bits"] = _longest_denominator(mdp)
+        rows = map(_as_integers, exact_model(mdp).rows)
+        mdp._derived["denominator_bits"] = max(map(_denominator_bits, rows))
     return int((mdp.n_features + 1) * mdp._derived["denominator_bits"] * DIGITS_PER_BIT)
-
-
-def _longest_denominator(mdp: MDP) -> int:
-    """Bits of the longest common denominator of a row; of all rows where numbers are few."""
-    distinct, _ = mdp.transitions.probabilities.exact()
-    if len(distinct) <= MAX_DISTINCT:
-        return math.lcm(*(number.denominator for number in distinct)).bit_length() - 1
-    return max(_denominator_bits(_as_integers(row)) for row in exact_model(mdp).rows)
 
 
 def require_writable(n_digits: int) -> None:

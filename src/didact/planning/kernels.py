@@ -205,24 +205,19 @@ class PlanWorkspace(NamedTuple):
     krylov: Krylov
 
 
-def moves_of(mdp: MDP) -> Moves:
-    """The rows of a model."""
+def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
+    """The arrays of a model; without a mask all rows are allowed."""
     rows = mdp.transitions
     if "offsets" not in mdp._derived:
         fits = rows.n_entries < 2**32
         mdp._derived["offsets"] = rows.offsets.astype(np.uint32) if fits else rows.offsets
-    return Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats)
-
-
-def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
-    """The arrays of a model; without a mask all rows are allowed."""
     nothing = np.zeros(0, dtype=np.uint32)
     nothing.setflags(write=False)  # as the other one: compiled code is of one type
     return Model(
         mdp.n_states,
         mdp.n_actions,
         mdp.discount,
-        moves_of(mdp),
+        Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats),
         single_successors(mdp) if mdp.is_deterministic() else nothing,
         mdp.terminal.view(np.uint8),
         np.ones(mdp.n_states * mdp.n_actions, dtype=np.uint8) if allowed is None else allowed,

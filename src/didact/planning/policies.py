@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from didact.errors import DidactError, InvalidInput, InvalidModel
 from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
 from didact.mdp import MDP, Task, as_mdp
-from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.model import deciding_states
 from didact.mdp.naming import state_words
 from didact.mdp.transitions import SUM_TOLERANCE
 from didact.numerics.exact import Floats
@@ -38,10 +38,8 @@ def as_policy(mdp: MDP | Task, given: Any) -> Floats:
     given = plain_array(given, "a policy")
     if isinstance(given, np.ndarray):
         return _from_table(where, given)
-    if hasattr(given, "predict"):
-        return _from_actions(where, _ask(where, asking(where, given)))
-    if callable(given):
-        return _from_answers(where, _ask(where, asking(where, given)))
+    if hasattr(given, "predict") or callable(given):
+        return _from_answers(where, given)
     rows = [plain_array(row, "a policy") for row in given] if isinstance(given, list) else given
     try:
         array = np.asarray(rows)
@@ -68,10 +66,7 @@ def answered_row(where: MDP | Task, state: int, answer: Any, *, is_action: bool 
     row = np.zeros(0) if is_action else _as_row(answer)
     if is_action or row.shape != (mdp.n_actions,):
         return np.asarray(np.eye(mdp.n_actions)[_as_action(where, state, answer)])
-    kind = row.dtype if row.dtype.kind == "f" else np.dtype(np.float64)
-    everywhere = np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions, kind)
-    everywhere[state] = row
-    return np.asarray(_from_probabilities(mdp, everywhere)[state])
+    return np.asarray(_from_probabilities(mdp, require_plain_numbers(row)[None], state)[0])
 
 
 def _from_table(where: MDP | Task, array: NDArray[Any], given: Any = None) -> Floats:
@@ -86,6 +81,11 @@ def _from_table(where: MDP | Task, array: NDArray[Any], given: Any = None) -> Fl
             )
         return _from_actions(where, array.tolist())
     if array.ndim == 2:
+        if array.shape != (mdp.n_states, mdp.n_actions):
+            raise InvalidModel(
+                f"policy probabilities must have the shape ({mdp.n_states}, {mdp.n_actions}); "
+                f"the shape is {array.shape}"
+            )
         return _from_probabilities(mdp, array)
     if array.shape != (mdp.n_features,):
         raise InvalidModel(
@@ -122,27 +122,21 @@ def _without_exploration(predict: Any) -> dict[str, Any]:
     return {"deterministic": True} if "deterministic" in known else {}
 
 
-def _ask(where: MDP | Task, answer: Any) -> list[Any]:
-    """The answer in every state where something is to be done; None elsewhere."""
-    answers: list[Any] = []
-    for state, decides in enumerate(deciding_states(as_mdp(where)).tolist()):
+def _from_answers(where: MDP | Task, agent: Any) -> Floats:
+    """What a function or an agent answers in every state where something is to be done."""
+    mdp, ask = as_mdp(where), asking(where, agent)
+    policy = np.where(mdp.terminal[:, None], 0.0, np.full((1, mdp.n_actions), 1 / mdp.n_actions))
+    for state in np.flatnonzero(deciding_states(mdp)).tolist():
         try:
-            answers.append(answer(state) if decides else None)
+            answer = ask(state)
         except DidactError:
             raise
         except FAILURES as error:
             raise InvalidModel(
                 f"the policy failed in {state_words(where, state)}: {reason_of(error)}"
             ) from error
-    return answers
-
-
-def _from_answers(where: MDP | Task, answers: list[Any]) -> Floats:
-    mdp = as_mdp(where)
-    wide = next((a for a in answers if a is not None), None)
-    if _as_row(wide).shape == (mdp.n_actions,):
-        return _from_probabilities(mdp, _stacked(mdp, answers))
-    return _from_actions(where, answers)
+        policy[state] = answered_row(where, state, answer, is_action=hasattr(agent, "predict"))
+    return policy
 
 
 def _as_row(answer: Any) -> NDArray[Any]:
@@ -155,33 +149,11 @@ def _as_row(answer: Any) -> NDArray[Any]:
         return np.zeros(0)
 
 
-def _stacked(mdp: MDP, answers: list[Any]) -> NDArray[Any]:
-    """Probabilities answered state by state as one table (S, A), in the numbers they came in."""
-    unasked = ~deciding_states(mdp)
-    rows = [_as_row(answer) for answer in answers]
-    asked = [state for state in range(mdp.n_states) if not unasked[state]]
-    for state in asked:
-        if rows[state].shape != (mdp.n_actions,) or rows[state].dtype.kind not in "fiuO":
-            raise InvalidModel(
-                f"policy[{state}] must be {mdp.n_actions} probabilities; "
-                f"it is {shown(answers[state])}"
-            )
-    types = {rows[state].dtype for state in asked}
-    lone = types.pop() if len(types) == 1 else np.dtype(np.float64)
-    any_action = np.full(mdp.n_actions, 1 / mdp.n_actions, lone if lone.kind == "f" else None)
-    return np.array([any_action if unasked[state] else row for state, row in enumerate(rows)])
-
-
 def _from_actions(where: MDP | Task, actions: list[Any]) -> Floats:
     mdp = as_mdp(where)
     policy = np.zeros((mdp.n_states, mdp.n_actions))
-    for state, given in enumerate(actions):
-        if mdp.terminal[state]:
-            continue
-        if given is None and idle_states(mdp)[state]:
-            policy[state] = 1 / mdp.n_actions
-            continue
-        policy[state, _as_action(where, state, given)] = 1.0
+    for state in np.flatnonzero(~mdp.terminal).tolist():
+        policy[state, _as_action(where, state, actions[state])] = 1.0
     return policy
 
 
@@ -205,29 +177,26 @@ def _as_action(where: MDP | Task, state: int, given: Any) -> int:
     return chosen - first
 
 
-def _from_probabilities(mdp: MDP, given: Any) -> Floats:
-    if given.shape != (mdp.n_states, mdp.n_actions):
-        raise InvalidModel(
-            f"policy probabilities must have the shape ({mdp.n_states}, {mdp.n_actions}); "
-            f"the shape is {given.shape}"
-        )
+def _from_probabilities(mdp: MDP, given: NDArray[Any], first: int = 0) -> Floats:
+    """Rows of probabilities that sum to 1, of all states, or of those from `first` on."""
     try:
         policy = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput("policy probabilities must be numbers") from None
-    policy[mdp.terminal] = 0.0
+    ended = mdp.terminal[first : first + len(policy)]
+    policy[ended] = 0.0
     wrong = ~np.isfinite(policy) | (policy < 0)
     totals = policy.sum(axis=1)
     uneven = ~(np.abs(totals - 1.0) <= _sum_tolerance(given))
-    wrong_rows = wrong.any(axis=1) | (~mdp.terminal & uneven)
+    wrong_rows = wrong.any(axis=1) | (~ended & uneven)
     if wrong_rows.any():
-        state = int(np.flatnonzero(wrong_rows)[0])
+        row = int(np.flatnonzero(wrong_rows)[0])
         raise InvalidModel(
-            f"policy[{state}] must be a distribution over actions; it is "
-            f"{np.array2string(policy[state], precision=3, threshold=6)}, which sums to "
-            f"{totals[state]:.10g}"
+            f"policy[{first + row}] must be a distribution over actions; it is "
+            f"{np.array2string(policy[row], precision=3, threshold=6)}, which sums to "
+            f"{totals[row]:.10g}"
         )
-    return policy / np.where(mdp.terminal, 1.0, totals)[:, None]
+    return policy / np.where(ended, 1.0, totals)[:, None]
 
 
 def _sum_tolerance(table: NDArray[Any]) -> float:

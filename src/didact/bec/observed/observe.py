@@ -16,6 +16,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from didact.bec.observed.episodes import (
     replayed,
     whole_episodes,
 )
-from didact.bec.observed.result import Observed
+from didact.bec.observed.result import Observed, on_first_steps
 from didact.bec.observed.setting import (
     Alternatives,
     BranchRewards,
@@ -68,8 +69,6 @@ from didact.worlds.simulators.batches import (
     Policy,
     Simulator,
     as_weights,
-    batch_features,
-    batch_policy,
 )
 from didact.worlds.simulators.opening import named_environment, open_simulator, seen_by
 from didact.worlds.simulators.terms import RewardTerms, find_terms, ready_features
@@ -224,10 +223,16 @@ def observe(
         whole_number(length, "length", 1)
     chosen = _options(settings, ObserveSettings, "settings")
     helpers = _options(workers, ObserveWorkers, "workers")
-    names = _checked_names(feature_names)
+    names = None
+    if feature_names is not None:
+        given = entries(feature_names, "feature_names", "names")
+        names = [as_text(name, "feature_names") for name in given]
     env = seen_by(policy, named_environment(env))
     episodes = None if chosen.recorded is None else read_episodes(chosen.recorded)
-    simulator = open_simulator(_as_objects(env) if episodes else env, restore=chosen.restore)
+    if episodes and isinstance(env, str):
+        # seeds of recordings are those of one environment, and not of its vector entry point
+        env = partial(make_environment, env, {})
+    simulator = open_simulator(env, restore=chosen.restore)
     if chosen.starts is not None:
         simulator.start_from(chosen.starts)
     if isinstance(features, str) and features == "auto":
@@ -310,11 +315,6 @@ def _reward_range(given: Any) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def _as_objects(env: Any) -> Any:
-    """Seeds of recordings are those of one environment, and not of its vector entry point."""
-    return (lambda: make_environment(env, {})) if isinstance(env, str) else env
-
-
 def _own(env: Any, name: str) -> Any:
     """What an environment brings by itself."""
     found = getattr(env, name, None)
@@ -346,13 +346,6 @@ def _asked(env: Any, policy: Any, reward: tuple[Any, Any, Any], discount: float)
     if policy is None:
         policy = _own(env, "best_policy")(discount)
     return _Asked(policy, features, weights, names, discount)
-
-
-def _checked_names(given: Any) -> list[str] | None:
-    if given is None:
-        return None
-    names = entries(given, "feature_names", "names")
-    return [as_text(name, "feature_names") for name in names]
 
 
 def _values(space: Any) -> Any:
@@ -404,7 +397,8 @@ class _Observer(NamedTuple):
         (n_rollouts, length), discount = self.size, self.asked.discount
         repeats = _repeats(self.simulator, self.settings.repeats)
         seeds = rng.integers(2**31, size=n_rollouts).tolist()
-        act, phi = self._tried(seeds[:2])
+        given = self.asked.policy, self.asked.features, self.asked.names
+        act, phi = on_first_steps(self.simulator, given, seeds[:2])
         with within(share=ROLLED):
             whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
         each = whole.seconds_a_step
@@ -423,8 +417,9 @@ class _Observer(NamedTuple):
             walked = followed(batch, act, phi, wanted.shape[1], wanted)
             walked.later += whole.paid
         k = walked.features.shape[1]
+        names = self.asked.names or [f"feature {j}" for j in range(k)]
         draft = Setting(
-            *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
+            *(self.simulator, act, phi, np.zeros(k), tuple(names), discount),
             horizon=self.settings.horizon or math.ceil(LOOK / (1 - discount)),
             tolerance=1.0,
             scale=np.ones(k),
@@ -519,18 +514,6 @@ class _Observer(NamedTuple):
         batch = self.simulator.begin(seeds)
         return whole_episodes(batch, act, phi, limit, foretell)
 
-    def _tried(self, seeds: list[int]) -> tuple[Policy, Features]:
-        """Policy and features for many states at once, tried on the first steps of episodes."""
-        batch = self.simulator.begin(seeds)
-        before = batch.observations
-        act = batch_policy(self.asked.policy, self.simulator, before)
-        chosen = act(before)
-        stepped = batch.step(chosen)
-        tried = (before, chosen, stepped)
-        phi = batch_features(self.asked.features, self.asked.names, tried, self.simulator.masks)
-        batch.keep(np.zeros(len(seeds), dtype=np.bool_))
-        return act, phi
-
     def _with_weights(self, draft: Setting, walked: Walked) -> tuple[Setting, tuple[str, ...]]:
         """The setting with its weights, given or fitted to episodes and branches, and with what
         all these steps paid; notes on the fit."""
@@ -609,12 +592,6 @@ def _fit_time(walked: Walked, n_states: float, rng: np.random.Generator) -> None
     sizes = np.cumsum([len(pieces[i]) for i in order])
     n = max(1, int((sizes <= n_states).sum()))
     walked.only(np.sort(np.concatenate([pieces[i] for i in order[:n]])))
-
-
-def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
-    if given is None:
-        return tuple(f"feature {j}" for j in range(k))
-    return tuple(given)
 
 
 def _repeats(simulator: Simulator, given: int | None) -> int:

@@ -12,9 +12,9 @@ once more.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,24 @@ from didact.bec.observed.setting import (
 )
 from didact.errors import InvalidFile, InvalidParameter, Unsupported
 from didact.files.archives import Archive, read_archive, write_archive
-from didact.inputs import counted, is_number, is_whole, shown
+from didact.files.json import Reader, as_texts, each, or_null, read_entries
+from didact.inputs import (
+    LARGEST_COUNT,
+    as_text,
+    counted,
+    finite_number,
+    is_number,
+    shown,
+    whole_number,
+)
 from didact.worlds.simulators.arrays import ArraySimulator
-from didact.worlds.simulators.batches import Simulator, batch_features, batch_policy
+from didact.worlds.simulators.batches import (
+    Features,
+    Policy,
+    Simulator,
+    batch_features,
+    batch_policy,
+)
 from didact.worlds.simulators.opening import named_environment, open_simulator, seen_by
 
 OBSERVED_FORMAT = "didact.observed/1"
@@ -181,6 +196,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
     """Write what was seen; the file appears whole or not at all."""
     setting, others = seen.setting, seen.setting.alternatives
     require_arrays(seen.observations)
+    declared = setting.rewards.declared
     header = {
         "format": OBSERVED_FORMAT,
         "name": setting.simulator.name,
@@ -190,7 +206,7 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
         "tolerance": setting.tolerance,
         "residual": seen.residual,
         "rewards": [setting.rewards.low, setting.rewards.high],
-        "reward_range": _listed(setting.rewards.declared),
+        "reward_range": None if declared is None else list(declared),
         "n_paid": setting.rewards.n,
         "notes": list(seen.notes),
         "jitter": seen.jitter,
@@ -206,13 +222,13 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
     }
     given = [] if others.n_actions else [others.low, others.high, others.width]
     shape = np.shape(others.low) if given else ()
-    states = np.stack(seen.states) if _are_arrays(seen.states) else np.empty(0)
+    are_arrays = bool(seen.states) and isinstance(seen.states[0], np.ndarray)
     arrays = {
         **{name: np.asarray(getattr(seen, name)) for name in ("observations", "own", "others")},
         "rows": seen.rows,
         "weights": setting.weights,
         "scale": setting.scale,
-        "states": states,
+        "states": np.stack(seen.states) if are_arrays else np.empty(0),
         "covariances": np.empty(0) if seen.covariances is None else seen.covariances,
         "extremes": np.empty(0) if setting.extremes is None else setting.extremes,
         "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
@@ -220,14 +236,6 @@ def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
     arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     places = {name: np.asarray(getattr(seen, name), dtype=np.int64) for name in PLACES}
     write_archive(header, {**arrays, **places}, path)
-
-
-def _listed(bounds: tuple[float, float] | None) -> list[float] | None:
-    return None if bounds is None else list(bounds)
-
-
-def _are_arrays(states: Sequence[Any]) -> bool:
-    return bool(states) and isinstance(states[0], np.ndarray)
 
 
 def load_observed(
@@ -259,22 +267,33 @@ def _attached(seen: Observed, env: Any, policy: Any, features: Any) -> Observed:
         agent = env.best_policy(old.discount)
     simulator = open_simulator(env)
     _require_chance(simulator, old.repeats > 1)
-    some = seen.observations[: min(20, len(seen.observations))]
-    act = batch_policy(agent, simulator, some)
+    act, phi = on_first_steps(simulator, (agent, chosen, old.feature_names), range(2))
+    some = seen.observations[:20]
     if not np.allclose(act(some), seen.own[: len(some)]):
         raise InvalidParameter(
             "policy must be the one that was seen; it acts otherwise in what the file shows"
         )
-    batch = simulator.begin(range(2))
-    before = batch.observations
-    chosen_actions = act(before)
-    stepped = batch.step(chosen_actions)
-    tried = (before, chosen_actions, stepped)
-    phi = batch_features(chosen, old.feature_names, tried, simulator.masks)
-    batch.keep(np.zeros(2, dtype=np.bool_))
     others = replace(old.alternatives, masks=simulator.masks)
     setting = replace(old, simulator=simulator, policy=act, features=phi, alternatives=others)
     return replace(seen, setting=setting)
+
+
+def on_first_steps(
+    simulator: Simulator, given: tuple[Any, Any, Any], seeds: Sequence[int]
+) -> tuple[Policy, Features]:
+    """Policy and features for many states at once, tried on the first steps of episodes.
+
+    given: the policy, the features and their names, as somebody gave them.
+    """
+    policy, features, names = given
+    batch = simulator.begin(seeds)
+    before = batch.observations
+    act = batch_policy(policy, simulator, before)
+    chosen = act(before)
+    stepped = batch.step(chosen)
+    phi = batch_features(features, names, (before, chosen, stepped), simulator.masks)
+    batch.keep(np.zeros(len(seeds), dtype=np.bool_))
+    return act, phi
 
 
 def _require_chance(simulator: Simulator, had_chance: bool) -> None:
@@ -292,109 +311,75 @@ def _require_chance(simulator: Simulator, had_chance: bool) -> None:
 def _read(file: Any) -> Observed:
     with Archive(file, OBSERVED_FORMAT, KINDS, "seen.save") as archive:
         header, arrays = archive.header(), archive.arrays()
-    _require_header(header)
+    header = read_entries({"held": [1]} | header, _HEADER, "the header")
+    if not 0 < header["discount"] < 1 or not header["tolerance"] > 0:
+        raise InvalidFile("discount must be between 0 and 1, and tolerance above 0")
     _require_arrays(header, arrays)
     absent = Absent(header["name"], header["restoring"])
-    low, high = map(float, header["rewards"])
-    declared = header["reward_range"]
-    rewards = StepRewards(
-        *(arrays["weights"], int(header["n_paid"]), low, high, float(header["residual"])),
-        declared=None if declared is None else (float(declared[0]), float(declared[1])),
-    )
-    discrete = header["n_actions"] > 0
-    kind = np.int64 if discrete else np.float64
+    low, high = header["rewards"]
+    n_actions, has_chance, n = header["n_actions"], header["repeats"] > 1, len(arrays["rows"])
+    low_action, high_action, width = [None] * 3 if n_actions else arrays["bounds"]
     setting = Setting(
-        *(absent, absent, absent, arrays["weights"], tuple(header["feature_names"])),
-        *(float(header["discount"]), int(header["horizon"]), float(header["tolerance"])),
+        *(absent, absent, absent, arrays["weights"], header["feature_names"]),
+        *(header["discount"], header["horizon"], header["tolerance"]),
         scale=arrays["scale"],
-        alternatives=_alternatives(header, arrays["bounds"]),
-        rewards=rewards,
-        repeats=int(header["repeats"]),
+        alternatives=Alternatives(
+            *(n_actions, header["first_action"], low_action, high_action, width),
+            *(header["n_random"], header["seed"], header["held"]),
+        ),
+        rewards=StepRewards(
+            *(arrays["weights"], header["n_paid"], low, high, header["residual"]),
+            declared=header["reward_range"],
+        ),
+        repeats=header["repeats"],
         blind=blind_directions(arrays["rows"], arrays["scale"]),
-        extremes=arrays["extremes"] if header["repeats"] > 1 else None,
+        extremes=arrays["extremes"] if has_chance else None,
     )
-    n, jitter = len(arrays["rows"]), header["jitter"]
+    kind = np.int64 if n_actions else np.float64
     return Observed(
         setting,
         tuple(arrays["states"]) if arrays["states"].size else (None,) * n,
         *(arrays["observations"], arrays["own"].astype(kind), arrays["others"].astype(kind)),
         *(arrays["rows"], arrays["rollout"], arrays["step"]),
-        jitter=None if jitter is None else float(jitter),
-        n_steps=int(header["n_steps"]),
-        covariances=arrays["covariances"] if header["repeats"] > 1 else None,
-        notes=tuple(header["notes"]),
+        jitter=header["jitter"],
+        n_steps=header["n_steps"],
+        covariances=arrays["covariances"] if has_chance else None,
+        notes=header["notes"],
         episode_return=header["episode_return"],
     )
 
 
-def _alternatives(header: dict[str, Any], bounds: NDArray[Any]) -> Alternatives:
-    n_actions, first = int(header["n_actions"]), int(header["first_action"])
-    low, high, width = [None] * 3 if n_actions else bounds
-    n_random, seed = int(header["n_random"]), int(header["seed"])
-    held = tuple(header.get("held", (1,)))
-    return Alternatives(n_actions, first, low, high, width, n_random, seed, held)
+def _held(value: Any, place: str) -> tuple[int, ...]:
+    steps: tuple[int, ...] = each(partial(whole_number, lowest=1))(value, place)
+    if not steps:
+        raise InvalidFile(f"{place} must be numbers of steps; there are none")
+    return steps
 
 
-def _is_amount(value: Any) -> bool:
-    return is_number(value) and bool(np.isfinite(value)) and value >= 0
-
-
-def _is_count(value: Any) -> bool:
-    return is_whole(value) and value >= 0
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _is_held(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(is_whole(n) and n > 0 for n in value)
-
-
-_AMOUNT = (_is_amount, "a number from 0 on")
-_COUNT = (_is_count, "a whole number from 0 on")
-_TEXT = (lambda value: isinstance(value, str), "a text")
-_TEXTS = (_is_texts, "texts")
-_HEADER: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("name", "restoring"), _TEXT),
-    **dict.fromkeys(("feature_names", "notes"), _TEXTS),
-    **dict.fromkeys(("discount", "tolerance", "residual"), _AMOUNT),
-    **dict.fromkeys(("horizon", "repeats", "n_steps", "n_actions"), _COUNT),
-    **dict.fromkeys(("n_random", "seed", "n_paid"), _COUNT),
-    "first_action": (is_whole, "a whole number"),
-    "episode_return": (
-        lambda value: value is None or (is_number(value) and bool(np.isfinite(value))),
-        "null or a number",
-    ),
-    "jitter": (lambda value: value is None or _is_amount(value), "null or a number from 0 on"),
-    "held": (_is_held, "numbers of steps"),
-}
-"""Of each entry of the header, but for its format and bounds of rewards, what it must be."""
-
-
-def _require_header(header: dict[str, Any]) -> None:
-    known = {"format", "rewards", "reward_range", *_HEADER}
-    wrong = sorted({"held", *header} ^ known)  # held may be left out
-    if wrong:
-        raise InvalidFile(f"the header must have exactly its own entries; look at {wrong[0]!r}")
-    for name, (is_right, what) in _HEADER.items():
-        if name in header and not is_right(header[name]):
-            raise InvalidFile(f"{name} must be {what}; it is {shown(header[name])}")
-    for name in ("rewards", "reward_range"):
-        _require_bounds(header[name], name)
-    if not 0 < header["discount"] < 1 or not header["tolerance"] > 0:
-        raise InvalidFile("discount must be between 0 and 1, and tolerance above 0")
-
-
-def _require_bounds(given: Any, name: str) -> None:
-    """Refuse what is no least and largest reward; those seen have 0 among them."""
-    if given is None and name == "reward_range":
-        return
+def _bounds(given: Any, name: str) -> tuple[float, float]:
+    """The least and the largest reward; those seen have 0 among them."""
     numbers = isinstance(given, list) and len(given) == 2
     if not numbers or not all(is_number(bound) and np.isfinite(bound) for bound in given):
         raise InvalidFile(f"{name} must be the least and the largest reward; it is {shown(given)}")
     if given[0] > given[1] or (name == "rewards" and not given[0] <= 0 <= given[1]):
         raise InvalidFile(f"{name} must rise, and 0 be one of rewards; it is {shown(given)}")
+    return float(given[0]), float(given[1])
+
+
+_AMOUNT, _COUNT = partial(finite_number, lowest=0.0), partial(whole_number, lowest=0)
+_HEADER: dict[str, Reader] = {
+    **dict.fromkeys(("format", "name", "restoring"), as_text),
+    **dict.fromkeys(("feature_names", "notes"), as_texts),
+    **dict.fromkeys(("discount", "tolerance", "residual"), _AMOUNT),
+    **dict.fromkeys(("horizon", "repeats", "n_steps", "n_actions"), _COUNT),
+    **dict.fromkeys(("n_random", "seed", "n_paid"), _COUNT),
+    "first_action": partial(whole_number, lowest=-LARGEST_COUNT),
+    "episode_return": or_null(partial(finite_number, lowest=-np.inf)),
+    "jitter": or_null(_AMOUNT),
+    "rewards": _bounds,
+    "reward_range": or_null(_bounds),
+    "held": _held,
+}
 
 
 def _shapes(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, tuple[int, ...]]:
@@ -420,7 +405,7 @@ def _require_arrays(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> 
     if rows.ndim != 3 or not rows.size:
         raise InvalidFile(f"rows must be (states, actions, features); they are {rows.shape}")
     n, n_others, k = rows.shape
-    if n_others % len(header.get("held", [1])):
+    if n_others % len(header["held"]):
         raise InvalidFile(f"held must divide the {n_others} alternatives; it does not")
     for name, wanted in _shapes(header, arrays).items():
         if arrays[name].shape != wanted:
