@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module, metadata
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -83,10 +84,6 @@ def passing_on(other: Callable[..., Any]) -> Callable[[Function], Function]:
     return name_them
 
 
-def _after_two(function: Callable[..., Any]) -> Options:
-    return options_of(function, after=2)
-
-
 class Registry(Generic[Thing]):
     """The things of one kind by name.
 
@@ -104,7 +101,7 @@ class Registry(Generic[Thing]):
         built_in: Mapping[str, Any],
         *,
         accept: Callable[[str, Any], Thing] | None = None,
-        options: Callable[[Any], Options] = _after_two,
+        options: Callable[[Any], Options] | None = None,
         option: str = "option",
         also: Sequence[str] = (),
         shared: Sequence[str] = (),
@@ -113,7 +110,7 @@ class Registry(Generic[Thing]):
         self.built_in = dict(built_in)
         self.also, self.shared = also, tuple(shared)
         self._accept = accept or self._as_function
-        self._options = options
+        self._options = options or partial(options_of, after=2)
         self._loaded: dict[str, Thing] = {}
         self._added: dict[str, Thing] = {}
         self._given: dict[str, Any] = {}

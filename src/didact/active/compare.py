@@ -182,10 +182,8 @@ def _one_world(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotMixed)
             run = ask(*(task, name), n_queries=n_queries, seed=root, settings=settings, **given)
-        # a curve that ended early goes on with its last value
-        rest = (0, n_queries - run.n_queries)
-        losses.append(np.pad(run.policy_losses, rest, mode="edge"))
-        wrong.append(np.pad(run.wrong_actions, rest, mode="edge"))
+        losses.append(_filled(run.policy_losses, n_queries + 1))
+        wrong.append(_filled(run.wrong_actions, n_queries + 1))
         asked.append(run.n_queries)
         mixed.append(float(np.mean([step.mixed for step in run.steps])))
     return losses, wrong, asked, mixed
@@ -197,3 +195,8 @@ def _documented(options: Mapping[str, Any]) -> dict[str, Any]:
     named = {"repeat": settings.repeat, "n_samples": settings.n_samples} if settings else {}
     given = {name: value for name, value in options.items() if name != "settings"}
     return {name: plain(value) for name, value in (named | given).items()}
+
+
+def _filled(curve: Floats, length: int) -> Floats:
+    """A curve that ended early goes on with its last value."""
+    return np.pad(curve, (0, length - curve.size), mode="edge")

@@ -41,7 +41,7 @@ true weights, so neither is a way to ask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -330,14 +330,7 @@ def strategies() -> Mapping[str, Strategy]:
     return _strategies.everything()
 
 
-def strategy_name(name: str) -> str:
-    """The name of a strategy as it is registered: 'Max-VaR' is 'max-var'."""
-    return _strategies.name_of(name)
-
-
-def find_strategy(name: str, options: Iterable[str] | None = None) -> Strategy:
-    """The strategy of that name; options: the names of those given, if they are to be checked."""
-    return _strategies.find(name, options)
+strategy_name, find_strategy = _strategies.name_of, _strategies.find
 
 
 def next_query(

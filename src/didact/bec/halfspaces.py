@@ -177,7 +177,8 @@ def rows_from_counts(
     shown: all optimal actions of every state that counts. scales: those of `feature_scales`; only
     floats need them.
     """
-    statements = _statements(shown)
+    others = ~np.eye(shown.shape[1], dtype=np.bool_)
+    statements = np.argwhere(shown[:, :, None] & others)  # every shown pair, every other action
     if isinstance(counts, SuccessorFeatures):
         return _float_rows(counts, statements, shown, scales)
     number_of: dict[Row, int] = {}
@@ -201,17 +202,6 @@ def _exact_normals(counts: ExactSuccessorFeatures, statements: Indices) -> Itera
             rationals = fmpq_mat(n_actions, k, counts.pairs[state].ravel().tolist())
             at, before = integers(rationals.numer_denom()[0]), state
         yield primitive([a - b for a, b in zip(at[action], at[other], strict=True)])
-
-
-def _statements(shown: NDArray[np.bool_]) -> Indices:
-    """(state, action, other) for every shown pair and every other action, ascending."""
-    n_actions = shown.shape[1]
-    states, actions = np.divmod(shown.ravel().nonzero()[0], n_actions)
-    statements = np.empty((len(states), n_actions - 1, 3), dtype=np.int64)
-    statements[:, :, 0], statements[:, :, 1] = states[:, None], actions[:, None]
-    others = [[b for b in range(n_actions) if b != a] for a in range(n_actions)]
-    statements[:, :, 2] = np.array(others, dtype=np.int64)[actions]
-    return statements.reshape(-1, 3)
 
 
 def feature_scales(*models: MDP) -> Floats | None:

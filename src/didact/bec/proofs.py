@@ -75,7 +75,11 @@ def proof_of(bec: EquivalenceClass, shown: tuple[Demonstration, ...]) -> Proof:
     needed = implied(part.exact, bec.rows.exact, bec.cone.multipliers)
     for row, verdict in zip(bec.rows.exact, needed, strict=False):
         if not isinstance(verdict, Multipliers):
-            return _open(bec, shown, part.exact, row, verdict)
+            if dot(row, verdict) >= 0 or any(dot(own, verdict) < 0 for own in part.exact):
+                raise AssertionError("the witness must fit what is shown and break the row")
+            missing = bec.statement_of(bec.rows.exact.index(row))
+            write = partial(_written_open, bec, shown, missing, verdict)
+            return Proof(False, verdict, missing, write)
         certificates.append(verdict)
     return Proof(True, None, None, partial(_written, bec, shown, part, certificates))
 
@@ -157,20 +161,6 @@ def implied(
         yield verdict.multipliers
 
 
-def _open(
-    bec: EquivalenceClass,
-    shown: tuple[Demonstration, ...],
-    generators: tuple[Row, ...],
-    row: Row,
-    witness: Row,
-) -> Proof:
-    assert bec.rows.exact is not None
-    if dot(row, witness) >= 0 or any(dot(g, witness) < 0 for g in generators):
-        raise AssertionError("the witness must fit what is shown and break the row")
-    missing = bec.statement_of(bec.rows.exact.index(row))
-    return Proof(False, witness, missing, partial(_written_open, bec, shown, missing, witness))
-
-
 def _written_open(
     bec: EquivalenceClass,
     shown: tuple[Demonstration, ...],
@@ -178,30 +168,23 @@ def _written_open(
     witness: Row,
 ) -> dict[str, Any]:
     """The proof that demonstrations leave something open: weights that fit them and break a row."""
-    document = _common(bec, shown, "open")
-    document["weights"] = [number_text(w) for w in witness]
-    document["row"] = list(missing)
-    return document
+    told = {"weights": [number_text(w) for w in witness], "row": list(missing)}
+    return _common(bec, shown, "open") | told
 
 
 def policy_documents(bec: EquivalenceClass) -> dict[str, Any]:
     """What every proof about a class begins with: its format, its scope, the policy and counts."""
     policies = [_policy(member) for member in bec.members]
-    is_family = bec.is_family
-    return {
-        "format": PROOF_FORMAT,
-        "scope": bec.scope,
-        **({"members": policies} if is_family else policies[0]),
-    }
+    own = {"members": policies} if bec.is_family else policies[0]
+    return {"format": PROOF_FORMAT, "scope": bec.scope, **own}
 
 
 def _common(bec: EquivalenceClass, shown: tuple[Demonstration, ...], claim: str) -> dict[str, Any]:
     """What every proof carries: the policy, its counts, and what was shown."""
-    document = policy_documents(bec)
     return {
-        "format": document.pop("format"),
+        "format": PROOF_FORMAT,
         "claim": claim,
-        **document,
+        **policy_documents(bec),
         "demonstrations": [demonstration.document() for demonstration in shown],
     }
 

@@ -188,8 +188,11 @@ class _Answer:
         margin: float = 0.0,
         zero: Sequence[int] = (),
     ) -> Rationalisation:
-        if kind == "tied" and not self._has_others(zero):
-            kind = "unique"
+        states, _, others = self.rows.statements.T
+        untaken, number = ~self.taken[states, others], self.rows.number
+        if kind == "tied" and not (np.isin(number, zero) & untaken).any():
+            kind = "unique"  # rows between actions that it takes alone are zero
+        tied = np.unique(states[np.isin(number, [-1, *zero]) & untaken])
         return Rationalisation(
             kind=kind,
             weights=weights,
@@ -197,23 +200,12 @@ class _Answer:
             certificate=tuple(self._comparison(*entry) for entry in forced),
             contradiction=tuple(self._comparison(*entry) for entry in contradiction),
             actions=tuple(tuple(np.flatnonzero(row).tolist()) for row in self.taken),
-            tied_states=() if kind == "none" else self._tied(zero),
+            tied_states=() if kind == "none" else tuple(tied.tolist()),
             n_statements=len(self.rows.statements),
             n_rows=self.rows.n_rows,
             scope=self.scope,
             arithmetic=self.rows.arithmetic,
         )
-
-    def _has_others(self, zero: Sequence[int]) -> bool:
-        """Whether some of these rows are to actions that the policy does not take."""
-        states, _, others = self.rows.statements.T
-        return bool((np.isin(self.rows.number, zero) & ~self.taken[states, others]).any())
-
-    def _tied(self, zero: Sequence[int]) -> tuple[int, ...]:
-        """States where a row to an action not taken is zero, itself or for all weights."""
-        states, _, others = self.rows.statements.T
-        is_zero = np.isin(self.rows.number, [-1, *zero]) & ~self.taken[states, others]
-        return tuple(np.unique(states[is_zero]).tolist())
 
     def _comparison(self, row: int, share: Fraction) -> ActionComparison:
         assert self.rows.exact is not None

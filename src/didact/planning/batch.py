@@ -163,16 +163,12 @@ class _Planner:
             work = self.work * (len(found) - done)
             stopped = plan_each.run(work, self.model, Batch(columns, *rest), MAX_ROUNDS, self.plan)
             done = len(found) if stopped < 0 else done + stopped + 1
-            if stopped >= 0:
-                found[done - 1] = self._directly(rewards[done - 1])
+            if stopped >= 0:  # by direct solves, from the last policy on
+                table = np.repeat(rewards[done - 1], self.table.size // rewards.shape[1])
+                policy, values = self.plan.policy, self.plan.values
+                values[:], _ = iterate_directly(mdp, table, self.model.allowed, policy)
+                found[done - 1] = values
         return found
-
-    def _directly(self, rewards: Floats) -> Floats:
-        """The values of one reward by direct solves, from the last policy on."""
-        table = np.repeat(rewards, self.table.size // rewards.size)
-        values = self.plan.values
-        values[:], _ = iterate_directly(self.mdp, table, self.model.allowed, self.plan.policy)
-        return np.asarray(values)
 
 
 @kernel
