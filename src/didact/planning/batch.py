@@ -274,20 +274,14 @@ class Losses:
 
     def among(self, optimal: NDArray[np.bool_]) -> float:
         """The least loss of policies that take marked actions (S, A) only, surely not too large."""
-        allowed = np.ascontiguousarray(optimal, dtype=np.uint8)
-        allowed[self.mdp.terminal] = 1
         gaps = self.truth.rewards
-        scale = float(np.abs(gaps).max(initial=0.0))
-        found = plan_in_floats(self.mdp, gaps, scale, allowed.ravel())
+        found = plan_in_floats(self.mdp, gaps, float(np.abs(gaps).max(initial=0.0)), optimal)
         return max(0.0, -float(self.start @ found.values) - found.error_bound) / self.unit
 
     def most(self, optimal: NDArray[np.bool_] | None = None) -> float:
         """The largest loss of policies that take marked actions (S, A) only; of all by default."""
-        allowed = None
-        if optimal is not None:
-            allowed = (optimal | self.mdp.terminal[:, None]).astype(np.uint8).ravel()
         gaps = -self.truth.rewards
-        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), allowed)
+        found = plan_in_floats(self.mdp, gaps, float(gaps.max(initial=0.0)), optimal)
         return max(0.0, float(self.start @ found.values)) / self.unit
 
     def _lose_directly(self, weights: Floats, i: int, found: LossArrays) -> None:
@@ -301,9 +295,8 @@ class Losses:
         values = plan_in_floats(mdp, table, scale).action_values.reshape(n, m)
         gaps = values.max(axis=1, keepdims=True) - values
         optimal = (gaps <= found.ties[i]) | ~alive[:, None]
-        allowed = np.ascontiguousarray(optimal, dtype=np.uint8).ravel()
         true, paid = self.truth.rewards, self.probe.rewards.reshape(n, m)
-        best = plan_in_floats(mdp, true, float(np.abs(true).max(initial=0.0)), allowed)
+        best = plan_in_floats(mdp, true, float(np.abs(true).max(initial=0.0)), optimal)
         policy = np.where(alive, best.policy, 0)
         taken = np.eye(m)[policy] * alive[:, None]
         own = paid[np.arange(n), policy]
@@ -311,7 +304,7 @@ class Losses:
         worth = paid + mdp.discount * after.reshape(n, m)
         gained = np.abs(worth - worth[np.arange(n), policy][:, None])
         found.close[i] = int(np.count_nonzero(~optimal & (gaps <= found.clear[i])))
-        found.optimal[i * n * m : (i + 1) * n * m] = allowed
+        found.optimal[i * n * m : (i + 1) * n * m] = optimal.ravel()
         found.values[i * n : (i + 1) * n] = best.values
         alike = (gained <= 1e4 * self.probe.tolerance).argmax(axis=1)
         found.policies[i * n : (i + 1) * n] = np.where(alive, alike, 0)

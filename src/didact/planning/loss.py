@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from didact.errors import InvalidModel
 from didact.inputs import instance
@@ -22,6 +23,7 @@ from didact.numerics.exact import Floats, Numbers
 from didact.planning.paths import as_reached, reachable_states
 from didact.planning.policies import as_policy
 from didact.planning.solve import (
+    FloatPlan,
     Plan,
     discounted_sums,
     exact_policy_values,
@@ -94,7 +96,7 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
     probabilities = as_policy(task, policy)
     gaps, optimal = action_gaps(truth), truth.optimal
     by_state = _discounted_gaps(mdp, probabilities, gaps)
-    worst = _worst_gaps(mdp, probabilities > 0, gaps)
+    worst = worst_gaps(mdp, probabilities > 0, gaps)
     loss_by_state, worst_by_state = by_state, worst.values
     reached = as_reached(mdp)
     if reached is not None:
@@ -103,7 +105,7 @@ def evaluate(task: Task, policy: Any, *, plan: Plan | None = None) -> Evaluation
         truth = replace(own, optimal=np.where(met[:, None], truth.optimal, own.optimal))
         gaps = np.where(met[:, None], action_gaps(truth), 0.0)
         by_state = _discounted_gaps(mdp, probabilities, gaps)
-        worst = _worst_gaps(mdp, probabilities > 0, gaps)
+        worst = worst_gaps(mdp, probabilities > 0, gaps)
         loss_by_state = np.where(met, by_state, loss_by_state)
         worst_by_state = np.where(met, worst.values, worst_by_state)
     error_bound = worst.error_bound + 4 * truth.error_bound / (1.0 - mdp.discount)
@@ -169,9 +171,7 @@ def _discounted_gaps(mdp: MDP, policy: Floats, gaps: Floats) -> Floats:
     return np.maximum(discounted_sums(mdp, policy, expected[:, None])[:, 0], 0.0)
 
 
-def _worst_gaps(mdp: MDP, taken: Any, gaps: Floats) -> Any:
+def worst_gaps(mdp: MDP, taken: NDArray[np.bool_], gaps: Floats) -> FloatPlan:
     """The largest discounted sum of gaps when every choice is among the actions taken."""
-    allowed = np.ascontiguousarray(taken, dtype=np.uint8)
-    allowed[mdp.terminal] = 1
     rewards = np.where(mdp.terminal[:, None], 0.0, gaps).ravel()
-    return plan_in_floats(mdp, rewards, float(rewards.max()), allowed.ravel())
+    return plan_in_floats(mdp, rewards, float(rewards.max()), taken)

@@ -185,9 +185,8 @@ def solve(mdp: MDP | Task, weights: Any = None, *, arithmetic: Arithmetic = "aut
 def solve_among(mdp: MDP, weights: Numbers, allowed: NDArray[np.bool_]) -> Plan:
     """The best plan for weights (k,) among allowed actions (S, A), in fractions."""
     rewards, scale = reward_table(mdp, weights.floats)
+    found = plan_in_floats(mdp, rewards, scale, allowed)
     candidates = allowed & ~mdp.terminal[:, None]
-    mask = np.ascontiguousarray(allowed | mdp.terminal[:, None], dtype=np.uint8)
-    found = plan_in_floats(mdp, rewards, scale, mask.ravel())
     return _settled(mdp, weights, found, candidates, range(mdp.n_states), 0)
 
 
@@ -350,18 +349,19 @@ class FloatPlan:
 
 
 def plan_in_floats(
-    mdp: MDP, rewards: Floats, scale: float, allowed: NDArray[np.uint8] | None = None
+    mdp: MDP, rewards: Floats, scale: float, among: NDArray[np.bool_] | None = None
 ) -> FloatPlan:
     """The best value of every state when only allowed actions may be taken.
 
     rewards: (S*A,), each within rounding of sums of k products whose absolute terms add up to at
-    most `scale`. allowed: (S*A,) of 0 and 1; every non-terminal state needs one.
+    most `scale`. among: the allowed actions (S, A), all by default; every non-terminal state needs
+    one.
     """
-    if allowed is None:
-        allowed = np.ones(rewards.size, dtype=np.uint8)
-        policy = np.zeros(mdp.n_states, dtype=np.uint32)
-    else:
-        policy = allowed.reshape(mdp.n_states, -1).argmax(axis=1).astype(np.uint32)
+    allowed = np.ones(rewards.size, dtype=np.uint8)
+    policy = np.zeros(mdp.n_states, dtype=np.uint32)
+    if among is not None:
+        allowed[:] = (among | mdp.terminal[:, None]).ravel()
+        policy[:] = allowed.reshape(among.shape).argmax(axis=1)
     largest = scale / (1.0 - mdp.discount)
     plan, is_graph = new_plan(mdp, policy), mdp.is_deterministic()
     method = f"policy iteration {'on the functional graph' if is_graph else 'with BiCGSTAB'}"

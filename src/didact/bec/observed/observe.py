@@ -720,32 +720,26 @@ def _noise_floor(
     return float(np.median(np.abs((there[:n] - here[:n]) @ setting.weights))) if n else None
 
 
-def _measurable(seen: Observed) -> Observed:
-    """The observation with a tolerance, which nobody gave, that is above what cannot be measured;
-    a note where it was raised."""
-    setting = seen.setting
-    undecided = 0.0
+def _require_measurable(seen: Observed, given: Any) -> Observed:
+    """The observation; refuses a given tolerance below what can be measured.
+
+    One that nobody gave is raised above that, with a note.
+    """
+    setting, slack = seen.setting, np.zeros(len(seen.rows))
     if seen.covariances is not None:
         slack = np.max(setting.slack(seen.covariances, setting.weights), axis=1)
-        undecided = float(np.sort(slack)[len(slack) // 2])
-    least = max(undecided, seen.jitter or 0.0, setting.error)
+    middle = int(np.argsort(slack, kind="stable")[len(slack) // 2])
+    least = max(float(slack[middle]), seen.jitter or 0.0, setting.error)
     if least <= setting.tolerance:
         return seen
-    told = (
-        f"tolerance raised from {setting.tolerance:.3g} to {ABOVE * least:.3g} of return, above "
-        f"what cannot be measured; more time, repeats ({setting.repeats} now) or a longer horizon "
-        "keep it smaller"
-    )
-    return replace(
-        seen, setting=replace(setting, tolerance=ABOVE * least), notes=(*seen.notes, told)
-    )
-
-
-def _require_measurable(seen: Observed, given: Any) -> Observed:
-    """The observation; refuses a given tolerance below what can be measured."""
     if given is None:
-        seen = _measurable(seen)
-    setting = seen.setting
+        told = (
+            f"tolerance raised from {setting.tolerance:.3g} to {ABOVE * least:.3g} of return, "
+            f"above what cannot be measured; more time, repeats ({setting.repeats} now) or a "
+            "longer horizon keep it smaller"
+        )
+        raised = replace(setting, tolerance=ABOVE * least)
+        return replace(seen, setting=raised, notes=(*seen.notes, told))
     for what, size in (("nudging states in their last digits", seen.jitter or 0.0),
                        ("the reward, where the features miss it,",
                         setting.rewards.unexplained(setting.discount)),
@@ -755,22 +749,16 @@ def _require_measurable(seen: Observed, given: Any) -> Observed:
                 f"tolerance must be above what {what} changes, {size:.3g} of return; it is "
                 f"{setting.tolerance:.3g}{_longer(setting)}"
             )
-    if seen.covariances is None:
-        return seen
-    slack = np.max(setting.slack(seen.covariances, setting.weights), axis=1)
-    middle = int(np.argsort(slack, kind="stable")[len(slack) // 2])
-    if slack[middle] > setting.tolerance:
-        variance = float(np.einsum("bij,i,j->b", seen.covariances[middle], setting.weights,
-                                   setting.weights).max())  # fmt: skip
-        enough = enough_repeats(
-            variance, setting.repeats, setting.span(setting.weights), setting.tolerance
-        )
-        raise InvalidParameter(
-            f"tolerance must be above what chance leaves undecided, {slack[middle]:.3g} of return "
-            f"with {setting.repeats} repeats; it is {setting.tolerance:.3g}. Give more repeats, "
-            f"such as {enough}"
-        )
-    return seen
+    assert seen.covariances is not None
+    weights = setting.weights
+    each = np.einsum("bij,i,j->b", seen.covariances[middle], weights, weights)
+    span, repeats = setting.span(weights), setting.repeats
+    enough = enough_repeats(float(each.max()), repeats, span, setting.tolerance)
+    raise InvalidParameter(
+        f"tolerance must be above what chance leaves undecided, {slack[middle]:.3g} of return "
+        f"with {repeats} repeats; it is {setting.tolerance:.3g}. Give more repeats, such as "
+        f"{enough}"
+    )
 
 
 def _longer(setting: Setting) -> str:

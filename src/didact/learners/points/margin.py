@@ -87,10 +87,10 @@ def continued_policy(evidence: Evidence, weights: Floats) -> Floats:
     It is the best of its kind for the weights; terminal states have none.
     """
     mdp = evidence.mdp
-    allowed = np.ones((mdp.n_states, mdp.n_actions), dtype=np.uint8)
+    allowed = np.ones((mdp.n_states, mdp.n_actions), dtype=np.bool_)
     allowed[evidence.states] = evidence.counts > 0
     rewards, scale = reward_table(mdp, weights)
-    actions = plan_in_floats(mdp, rewards, scale, allowed.ravel()).policy
+    actions = plan_in_floats(mdp, rewards, scale, allowed).policy
     policy = np.zeros(allowed.shape)
     policy[np.arange(mdp.n_states), actions] = 1.0
     policy[mdp.terminal] = 0.0

@@ -23,8 +23,7 @@ from didact.bec.nnls import nearest_in_cone
 from didact.errors import InvalidParameter
 from didact.mdp import Task, as_demonstrations
 from didact.planning import Plan
-from didact.planning.loss import action_gaps
-from didact.planning.solve import plan_in_floats
+from didact.planning.loss import action_gaps, worst_gaps
 from didact.teaching import Lesson
 from didact.teaching.covers.problem import Coverage, Elements, cover_elements
 from didact.teaching.covers.set_cover import bits_of
@@ -225,12 +224,9 @@ def _worst_loss(bec: EquivalenceClass, plan: Plan) -> float:
     As `evaluate` finds it, without solving for the average over ties.
     """
     mdp, gaps = bec.task.mdp, action_gaps(bec.plan)
-    gaps[mdp.terminal] = 0.0
     if not gaps[plan.optimal].any():
         return 0.0
-    allowed = np.where(mdp.terminal[:, None], True, plan.optimal).astype(np.uint8)
-    worst = plan_in_floats(mdp, gaps.ravel(), float(gaps.max()), allowed.ravel())
-    return float(mdp.start.floats @ worst.values)
+    return float(mdp.start.floats @ worst_gaps(mdp, plan.optimal, gaps).values)
 
 
 def _curve(
