@@ -142,9 +142,7 @@ def audit(
     if _is_simulator(task, features):
         return audit_simulator(task, agent, features, weights, loss)
     task = named_world(task)
-    cost = read_number(within, "within")
-    if cost < 0:
-        raise InvalidParameter(f"within must not be negative; it is {shown(within)}")
+    cost = _as_cost(within)
     if loss is not None and cost:
         raise InvalidParameter("give within, for each action, or loss, for all of them; not both")
     if exam is not None:
@@ -156,10 +154,8 @@ def audit(
         return exam.grade(read_answers(agent))
     bec = class_of(task, bec, scope=scope, arithmetic=arithmetic)
     if is_path:
-        asked, answers = exam or made_exam(task, ask=ask, bec=bec), read_answers(agent)
-        if loss is None:
-            return asked.grade(answers)
-        return graded_by_loss(asked, answers, bec, loss, time_limit)
+        asked = made_exam(task, ask=ask, bec=bec) if exam is None else exam
+        return graded_by_loss(asked, read_answers(agent), bec, loss, time_limit)
     bound = None if loss is None else loss_bound(bec, loss)
     if _is_weights(agent, bec.members[0].task.mdp):
         return judged_by_loss(audit_weights(bec, agent), agent, bound)
@@ -197,6 +193,13 @@ def _is_simulator(task: Any, features: Any) -> bool:
     """Whether this is an environment, or what was seen in one, and no task."""
     is_stepped = callable(getattr(task, "step", None))
     return isinstance(task, Observed) or features is not None or is_stepped
+
+
+def _as_cost(within: Any) -> Fraction:
+    cost = read_number(within, "within")
+    if cost < 0:
+        raise InvalidParameter(f"within must not be negative; it is {shown(within)}")
+    return cost
 
 
 def _is_seen(agent: Any) -> bool:

@@ -167,7 +167,12 @@ class HeldBest(NamedTuple):
 def graded_by_loss(
     exam: Exam, given: Any, bec: EquivalenceClass, loss: Any, time_limit: float | None = None
 ) -> Audit:
-    """Whether every agent that answers so loses at most the bound, or none does."""
+    """Whether every agent that answers so loses at most the bound, or none does.
+
+    loss: None judges the answers alone.
+    """
+    if loss is None:
+        return graded(exam, given)
     bound = loss_bound(bec, loss)
     limit = TIME_LIMIT if time_limit is None else seconds(time_limit, "time_limit")
     found = replace(graded(exam, given), statement=bound.statement)

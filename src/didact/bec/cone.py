@@ -230,19 +230,8 @@ def _exact_cone(rows: Rows, exact: tuple[Row, ...], true_weights: Numbers) -> Co
         return Cone(rows, true_weights, (), (), _matrix((), k), 0, _matrix(units, k))
     tell = counting("facets: {} of {} rows decided")
     found = exact_cone(exact, true_weights.fractions(), progress=tell)
-    return Cone(
-        rows,
-        true_weights,
-        found.equalities,
-        found.facets,
-        _matrix(found.lineality, k),
-        found.rank,
-        _matrix(found.unidentifiable, k),
-        found.multipliers,
-        found.opposites,
-        found.witnesses,
-        found.n_exact_lp,
-    )
+    matrices = {name: _matrix(getattr(found, name), k) for name in ("lineality", "unidentifiable")}
+    return Cone(rows, true_weights, **(vars(found) | matrices))
 
 
 def _float_cone(rows: Rows, true_weights: Numbers) -> Cone:

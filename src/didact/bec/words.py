@@ -165,24 +165,6 @@ def half_space_words(
     return HalfSpaceWords(left, right, relation, measure, False, kind)
 
 
-def two_sides(
-    normal: Sequence[Any], names: Sequence[Name] | None, *, kind: Kind = "state"
-) -> tuple[str, str]:
-    """What a normal counts for and against, in words; a side without features is 'nothing'.
-
-    >>> two_sides((2.539, -1), ("white", "grey"))
-    ('2.54 steps on white', 'one step on grey')
-    """
-    choice(kind, "kind", get_args(Kind))
-    entries = _read_numbers(normal, "normal")
-    named, scale = _names_for(entries, names), _scale(entries)
-    first, second = (
-        _side(terms, kind) if (terms := _terms(entries, named, scale, sign)) else "nothing"
-        for sign in (1, -1)
-    )
-    return first, second
-
-
 def _read_numbers(values: Sequence[Any], place: str) -> list[Fraction]:
     return [exact_entry(value, f"{place}[{i}]") for i, value in enumerate(values)]
 
@@ -361,8 +343,17 @@ def row_words(cone: Cone, task: Task, row: int) -> str:
 
 
 def side_words(task: Task, normal: Sequence[Any]) -> tuple[str, str]:
-    """What a normal counts for and against of the features of a task, in plain English."""
-    return two_sides(normal, _feature_names(task), kind=_kind(task.mdp))
+    """What a normal counts for and against of the features of a task, in plain English.
+
+    A side without features is 'nothing'.
+    """
+    entries, kind = _read_numbers(normal, "normal"), _kind(task.mdp)
+    named, scale = _names_for(entries, _feature_names(task)), _scale(entries)
+    first, second = (
+        _side(terms, kind) if (terms := _terms(entries, named, scale, sign)) else "nothing"
+        for sign in (1, -1)
+    )
+    return first, second
 
 
 def _feature_names(task: Task) -> Sequence[Name]:

@@ -10,11 +10,11 @@ taught: every action stays there and pays the same, and nothing leads there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from didact.inputs import is_whole, plain_array, shown
 from didact.mdp.showing import in_notebook
 from didact.mdp.transitions import SUM_TOLERANCE, Transitions, divide_by_sums, require_index
 from didact.numerics.exact import Numbers, read_number
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -319,13 +321,25 @@ def as_weights(given: Any, n_features: int) -> Numbers:
     return weights
 
 
+def kept_with_model(find: Callable[[MDP], Found]) -> Callable[[MDP], Found]:
+    """The function, whose result is found once for an MDP and kept with it."""
+
+    @wraps(find)
+    def kept(mdp: MDP) -> Found:
+        if find.__name__ not in mdp._derived:
+            mdp._derived[find.__name__] = find(mdp)
+        found: Found = mdp._derived[find.__name__]
+        return found
+
+    return kept
+
+
+@kept_with_model
 def idle_states(mdp: MDP) -> NDArray[np.bool_]:
     """States (S,) where nothing starts, nothing leads from elsewhere, and no choice matters."""
-    known = mdp._derived.get("idle")
-    if known is None:
-        known = mdp._derived["idle"] = _found(mdp)
-        known.setflags(write=False)
-    return np.asarray(known)
+    known = _found(mdp)
+    known.setflags(write=False)
+    return known
 
 
 def deciding_states(mdp: MDP) -> NDArray[np.bool_]:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from didact.errors import Unsupported
 from didact.mdp import MDP
+from didact.mdp.model import kept_with_model
 from didact.numerics.exact import Numbers
 from didact.numerics.texts import MAX_WRITTEN_DIGITS, short_repr
 from didact.planning.kernels import actions_by_state
@@ -91,15 +92,9 @@ class PolicyGraph:
         return cls(policy, rows, list(found))
 
 
+@kept_with_model
 def exact_model(mdp: MDP) -> ExactModel:
     """The MDP in rationals, built once and kept with it."""
-    if "exact_model" not in mdp._derived:
-        mdp._derived["exact_model"] = _build(mdp)
-    found: ExactModel = mdp._derived["exact_model"]
-    return found
-
-
-def _build(mdp: MDP) -> ExactModel:
     discount = rational(mdp.exact_discount.numerator, mdp.exact_discount.denominator)
     palette, codes = mdp.transitions.exact()
     weights = [discount * rational(p.numerator, p.denominator) for p in palette]
@@ -370,16 +365,15 @@ def _denominator_bits(row: tuple[tuple[int, int, int], ...]) -> int:
     return math.lcm(*(below for _, _, below in row)).bit_length() - 1
 
 
+@kept_with_model
 def multiplier_digits(mdp: MDP) -> int:
     """About how many digits more the multipliers of a proof have.
 
     They weigh at most one row for each feature against another, and every row brings along the
     denominators of its own action.
     """
-    if "denominator_bits" not in mdp._derived:
-        rows = map(_as_integers, exact_model(mdp).rows)
-        mdp._derived["denominator_bits"] = max(map(_denominator_bits, rows))
-    return int((mdp.n_features + 1) * mdp._derived["denominator_bits"] * DIGITS_PER_BIT)
+    longest = max(map(_denominator_bits, map(_as_integers, exact_model(mdp).rows)))
+    return int((mdp.n_features + 1) * longest * DIGITS_PER_BIT)
 
 
 def require_writable(n_digits: int) -> None:

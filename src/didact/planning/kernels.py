@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from didact.errors import InvalidNumber
 from didact.mdp import MDP
+from didact.mdp.model import kept_with_model
 from didact.numerics.compiled import kernel
 from didact.numerics.exact import Floats
 
@@ -69,25 +70,21 @@ def feature_sizes(mdp: MDP) -> Floats:
     return _feature_sizes(mdp)[1]
 
 
+@kept_with_model
 def _feature_sizes(mdp: MDP) -> tuple[Any, Floats]:
     """The longest row of features, sum |phi_j|, and the largest |phi_j| of each."""
-    if "feature_sizes" not in mdp._derived:
-        features = np.abs(mdp.features.floats.reshape(-1, mdp.n_features))
-        mdp._derived["feature_sizes"] = features.sum(axis=1).max(), features.max(axis=0)
-    found: tuple[Any, Floats] = mdp._derived["feature_sizes"]
-    return found
+    features = np.abs(mdp.features.floats.reshape(-1, mdp.n_features))
+    return features.sum(axis=1).max(), features.max(axis=0)
 
 
+@kept_with_model
 def single_successors(mdp: MDP) -> NDArray[np.uint32]:
     """The one next state of each row of a deterministic model; its own where the row is empty."""
-    if "successor" not in mdp._derived:
-        moves = mdp.transitions
-        own = np.repeat(np.arange(mdp.n_states, dtype=np.uint32), mdp.n_actions)
-        own[np.diff(moves.offsets) > 0] = moves.successors
-        own.setflags(write=False)
-        mdp._derived["successor"] = own
-    found: NDArray[np.uint32] = mdp._derived["successor"]
-    return found
+    moves = mdp.transitions
+    own = np.repeat(np.arange(mdp.n_states, dtype=np.uint32), mdp.n_actions)
+    own[np.diff(moves.offsets) > 0] = moves.successors
+    own.setflags(write=False)
+    return own
 
 
 def expected_next(mdp: MDP, values: Floats) -> Floats:
@@ -205,19 +202,22 @@ class PlanWorkspace(NamedTuple):
     krylov: Krylov
 
 
+@kept_with_model
+def _moves_of(mdp: MDP) -> Moves:
+    rows = mdp.transitions
+    offsets = rows.offsets.astype(np.uint32) if rows.n_entries < 2**32 else rows.offsets
+    return Moves(offsets, rows.successors, rows.probabilities.floats)
+
+
 def model_of(mdp: MDP, allowed: NDArray[np.uint8] | None = None) -> Model:
     """The arrays of a model; without a mask all rows are allowed."""
-    rows = mdp.transitions
-    if "offsets" not in mdp._derived:
-        fits = rows.n_entries < 2**32
-        mdp._derived["offsets"] = rows.offsets.astype(np.uint32) if fits else rows.offsets
     nothing = np.zeros(0, dtype=np.uint32)
     nothing.setflags(write=False)  # as the other one: compiled code is of one type
     return Model(
         mdp.n_states,
         mdp.n_actions,
         mdp.discount,
-        Moves(mdp._derived["offsets"], rows.successors, rows.probabilities.floats),
+        _moves_of(mdp),
         single_successors(mdp) if mdp.is_deterministic() else nothing,
         mdp.terminal.view(np.uint8),
         np.ones(mdp.n_states * mdp.n_actions, dtype=np.uint8) if allowed is None else allowed,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from didact.errors import InvalidParameter
 from didact.inputs import explains_names, instance, plain_array, shown, whole_number
 from didact.mdp import MDP, Demonstration, Task, as_mdp
+from didact.mdp.model import kept_with_model
 from didact.mdp.naming import numbered_state
 from didact.mdp.transitions import require_index
 from didact.numerics.compiled import kernel
@@ -67,20 +68,16 @@ def feature_sizes_met(mdp: MDP) -> tuple[float, float]:
     return float(sizes[met].max(initial=0.0)), float(sizes[~met].max(initial=0.0))
 
 
+@kept_with_model
 def as_reached(mdp: MDP) -> MDP | None:
     """The model without the features of states that the start cannot lead to; None where all are.
 
     What is lost from the start is the same. Float planners round in proportion to the largest
     value of all states, so that one unreachable payment of 1e13 would hide every other.
     """
-    if "reached" not in mdp._derived:
-        within, beyond = feature_sizes_met(mdp)
-        mdp._derived["reached"] = _without_others(mdp) if beyond > within else None
-    found: MDP | None = mdp._derived["reached"]
-    return found
-
-
-def _without_others(mdp: MDP) -> MDP:
+    within, beyond = feature_sizes_met(mdp)
+    if beyond <= within:
+        return None
     exact = mdp.features.fractions()
     kept = np.repeat(reachable_states(mdp), len(exact) // mdp.n_states).tolist()
     features = Numbers.of_fractions(

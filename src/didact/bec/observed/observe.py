@@ -417,9 +417,8 @@ class _Observer(NamedTuple):
             walked = followed(batch, act, phi, wanted.shape[1], wanted)
             walked.later += whole.paid
         k = walked.features.shape[1]
-        names = self.asked.names or [f"feature {j}" for j in range(k)]
         draft = Setting(
-            *(self.simulator, act, phi, np.zeros(k), tuple(names), discount),
+            *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
             horizon=self.settings.horizon or math.ceil(LOOK / (1 - discount)),
             tolerance=1.0,
             scale=np.ones(k),
@@ -592,6 +591,10 @@ def _fit_time(walked: Walked, n_states: float, rng: np.random.Generator) -> None
     sizes = np.cumsum([len(pieces[i]) for i in order])
     n = max(1, int((sizes <= n_states).sum()))
     walked.only(np.sort(np.concatenate([pieces[i] for i in order[:n]])))
+
+
+def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    return tuple(given or map("feature {}".format, range(k)))
 
 
 def _repeats(simulator: Simulator, given: int | None) -> int:
