@@ -174,7 +174,7 @@ def graded_by_loss(
     if loss is None:
         return graded(exam, given)
     bound = loss_bound(bec, loss)
-    limit = TIME_LIMIT if time_limit is None else seconds(time_limit, "time_limit")
+    limit = seconds(TIME_LIMIT if time_limit is None else time_limit, "time_limit")
     found = replace(graded(exam, given), statement=bound.statement)
     if found.passed:
         return replace(found, reason=f"{found.reason}, so that it loses nothing", loss_bound=0.0)

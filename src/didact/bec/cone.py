@@ -18,7 +18,7 @@ optimum is a reward that comes as near to v as floats tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -131,25 +131,20 @@ class Cone:
                 f"the shape is {read.floats.shape}"
             )
         if self.rows.exact is None:
-            return self._contains_float(read.floats)
-        return self._contains_exact(self.rows.exact, as_row(read.fractions()))
+            slacks = _slacks(self.rows, read.floats)
+            return self._position(lambda row: float(slacks[row]), TOLERANCE)
+        return self._exact_position(self.rows.exact, as_row(read.fractions()))
 
-    def _contains_exact(self, exact: tuple[Row, ...], point: Row) -> Position:
-        if any(dot(exact[row], point) != 0 for row in self.equalities):
-            return "outside"
-        slacks = [dot(exact[row], point) for row in self.facet_rows()]
-        if min(slacks, default=1) < 0:
-            return "outside"
-        return "boundary" if 0 in slacks else "inside"
+    def _exact_position(self, exact: tuple[Row, ...], point: Row) -> Position:
+        return self._position(lambda row: dot(exact[row], point), 0)
 
-    def _contains_float(self, point: Floats) -> Position:
-        slacks = _slacks(self.rows, point)
-        if (np.abs(slacks[list(self.equalities)]) > TOLERANCE).any():
+    def _position(self, slack_of: Callable[[int], float], limit: float) -> Position:
+        if any(abs(slack_of(row)) > limit for row in self.equalities):
             return "outside"
-        smallest = min((float(slacks[row]) for row in self.facet_rows()), default=1.0)
-        if smallest < -TOLERANCE:
+        smallest = min(map(slack_of, self.facet_rows()), default=1)
+        if smallest < -limit:
             return "outside"
-        return "boundary" if smallest <= TOLERANCE else "inside"
+        return "boundary" if smallest <= limit else "inside"
 
     def center(self) -> Floats:
         """The unit weights farthest inside: the largest smallest n.w over unit facet normals n.
@@ -176,7 +171,7 @@ class Cone:
         # The equalities are solved for their pivots; the other entries are rounded.
         rounded = [Fraction(round(x * 2**40)) for x in self.center().tolist()]
         point = point_on([tuple(row) for row in self.lineality.tolist()], rounded)
-        if self._contains_exact(exact, primitive(point)) != "inside":
+        if self._exact_position(exact, primitive(point)) != "inside":
             raise _no_margin()
         largest = max(map(abs, point)) or 1
         return tuple(x / largest for x in point)

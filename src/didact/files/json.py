@@ -58,19 +58,14 @@ def parse_json(text: str) -> Any:
         parse_constant=_refuse,
         object_pairs_hook=_without_repeats,
     )
-    if HALF.search(text):
-        _require_whole_signs(value)
+    if HALF.search(text):  # JSON can name half of a sign, which no file can hold
+        try:
+            json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
+        except UnicodeEncodeError:
+            raise InvalidFile(
+                "texts must hold whole signs; one holds half of a surrogate pair"
+            ) from None
     return value
-
-
-def _require_whole_signs(value: Any) -> None:
-    """Refuse the half of a sign, which no file can hold; JSON can name it."""
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode("utf-8")
-    except UnicodeEncodeError:
-        raise InvalidFile(
-            "texts must hold whole signs; one holds half of a surrogate pair"
-        ) from None
 
 
 def plain_numbers(value: Any) -> Any:

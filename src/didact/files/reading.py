@@ -203,12 +203,21 @@ def write_to_pipe(content: bytes, path: Name) -> None:
 
     A pipe is refused when nobody has begun to read it, or takes anything, for a while.
     """
+    import select
+
     with _opened(path) as file:
-        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-            _feed(content, file.fileno(), path)
-        else:
-            os.set_blocking(file.fileno(), True)
-            _write_all(content, file.fileno())
+        left, number, waiting = memoryview(content), file.fileno(), None
+        if stat.S_ISFIFO(os.fstat(number).st_mode):
+            waiting = select.poll()
+            waiting.register(number, select.POLLOUT)
+        os.set_blocking(number, waiting is None)
+        while left:
+            if waiting is not None and not waiting.poll(PATIENCE * 1000):
+                raise InvalidFile(
+                    f"{shown_path(path)}: cannot be written: it is a pipe whose reader has taken "
+                    f"nothing for {PATIENCE} seconds"
+                )
+            left = left[os.write(number, left) :]
 
 
 def _opened(path: Name) -> IO[bytes]:
@@ -226,25 +235,3 @@ def _opened(path: Name) -> IO[bytes]:
                     f"{PATIENCE} seconds; start its reader"
                 ) from None
         time.sleep(GLANCE)
-
-
-def _feed(content: bytes, pipe: int, path: Name) -> None:
-    """Write as its reader takes it."""
-    import select
-
-    waiting = select.poll()
-    waiting.register(pipe, select.POLLOUT)
-    left = memoryview(content)
-    while left:
-        if not waiting.poll(PATIENCE * 1000):
-            raise InvalidFile(
-                f"{shown_path(path)}: cannot be written: it is a pipe whose reader has taken "
-                f"nothing for {PATIENCE} seconds"
-            )
-        left = left[os.write(pipe, left) :]
-
-
-def _write_all(content: bytes, device: int) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(device, left) :]

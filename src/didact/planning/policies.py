@@ -187,7 +187,11 @@ def _from_probabilities(mdp: MDP, given: NDArray[Any], first: int = 0) -> Floats
     policy[ended] = 0.0
     wrong = ~np.isfinite(policy) | (policy < 0)
     totals = policy.sum(axis=1)
-    uneven = ~(np.abs(totals - 1.0) <= _sum_tolerance(given))
+    far = SUM_TOLERANCE
+    if given.dtype.kind == "f" and given.dtype.itemsize < 8:
+        # networks answer in 32 bits, and round every probability
+        far = max(far, float(np.finfo(given.dtype).eps) * int(given.shape[1]))
+    uneven = ~(np.abs(totals - 1.0) <= far)
     wrong_rows = wrong.any(axis=1) | (~ended & uneven)
     if wrong_rows.any():
         row = int(np.flatnonzero(wrong_rows)[0])
@@ -197,10 +201,3 @@ def _from_probabilities(mdp: MDP, given: NDArray[Any], first: int = 0) -> Floats
             f"{totals[row]:.10g}"
         )
     return policy / np.where(ended, 1.0, totals)[:, None]
-
-
-def _sum_tolerance(table: NDArray[Any]) -> float:
-    """How far from 1 a row may sum: networks answer in 32 bits, and round every probability."""
-    if table.dtype.kind == "f" and table.dtype.itemsize < 8:
-        return max(SUM_TOLERANCE, float(np.finfo(table.dtype).eps) * int(table.shape[1]))
-    return SUM_TOLERANCE

@@ -267,10 +267,11 @@ def _settled(
         solved = evaluate_exactly(model, PolicyGraph.of(model, policy, roots), paid)
         values = [None if v is None else v[0] for v in solved]
         exact_q = {
-            (state, a): _action_value(model, rewards, values, state, a)
+            (state, a): sum((w * values[t] for t, w in model.rows[row]), rewards[row])
             for state, actions in enumerate(choices)
             if len(actions) >= least
             for a in actions
+            for row in (state * model.n_actions + a,)
         }
         optimal, better = _compared(exact_q, values, candidates)
         if not better:
@@ -293,16 +294,6 @@ def _compared(
         if value == best[state] and value > values[state]:
             better.setdefault(state, action)
     return optimal, better
-
-
-def _action_value(
-    model: Any, rewards: list[Any], values: list[Any], state: int, action: int
-) -> Any:
-    row = state * model.n_actions + action
-    total = rewards[row]
-    for target, weight in model.rows[row]:
-        total += weight * values[target]
-    return total
 
 
 def _exact_plan(
