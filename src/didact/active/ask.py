@@ -141,13 +141,14 @@ def ask(
     chosen = AskSettings() if settings is None else settings
     if not isinstance(chosen, AskSettings):
         raise InvalidParameter(f"settings must be an AskSettings; it is {shown(settings)}")
+    rng, number = as_generator(seed, "ask"), int(seed) if is_whole(seed) else None
     asking = _Asking(
         task=as_task(task),
         strategy=strategy,
         strategy_options=options,
         n_queries=whole_number(n_queries, "n_queries", 1),
         horizon=as_horizon(task.mdp, horizon),
-        root=_root(seed),
+        root=int(rng.integers(2**63)) if number is None else number,
         answer=answer,
         states=askable_states(task, chosen.states),
         loss_below=_as_limit(loss_below, "loss_below", np.inf, "a positive number"),
@@ -165,8 +166,15 @@ def ask(
         asking.measure_against(chosen.truth)
     elif chosen.truth:
         asking.measure_against(equivalence_class(task))
-    run = asking.run(_as_seed(seed), horizon)
-    _warn(run)
+    run = asking.run(number, horizon)
+    wrong = [step for step in run.steps if not step.mixed]
+    if wrong:
+        warnings.warn(
+            f"after {len(wrong)} of {len(run.steps)} steps, first step {wrong[0].number}, the "
+            f"draws were not the posterior: {wrong[0].warnings[-1]}",
+            NotMixed,
+            stacklevel=2,
+        )
     return run
 
 
@@ -423,32 +431,7 @@ def _worst(values: Any, find: Any) -> float | None:
     return float(find(finite)) if finite.size else None
 
 
-def _warn(run: Run) -> None:
-    """One line where some of the beliefs are not the posterior."""
-    wrong = [step for step in run.steps if not step.mixed]
-    if wrong:
-        warnings.warn(
-            f"after {len(wrong)} of {len(run.steps)} steps, first step {wrong[0].number}, the "
-            f"draws were not the posterior: {wrong[0].warnings[-1]}",
-            NotMixed,
-            stacklevel=3,
-        )
-
-
 # What is given
-
-
-def _root(seed: Seed) -> int:
-    """The number that all streams of a run come from."""
-    as_seed = _as_seed(seed)
-    return int(as_generator(seed, "ask").integers(2**63)) if as_seed is None else as_seed
-
-
-def _as_seed(seed: Seed) -> int | None:
-    if is_whole(seed):
-        as_generator(seed)
-        return int(seed)
-    return None
 
 
 def _as_limit(value: Any, name: str, most: float, rule: str) -> float | None:

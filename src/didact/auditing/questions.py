@@ -40,7 +40,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from didact.auditing.closed_cover import closed_bound, smallest_closed_cover
-from didact.bec.classes import EquivalenceClass, Member, exact_gap, member_with
+from didact.bec.classes import EquivalenceClass, Member, exact_gap, member_with, stacked
 from didact.bec.directions import TOLERANCE
 from didact.bec.halfspaces import scope_states
 from didact.bec.linear import Row, dot, null_basis, primitive, row_reduced, unit_floats
@@ -201,15 +201,11 @@ def _comparison(bec: EquivalenceClass, row: int) -> ExamQuestion:
 
 def _costliest_statement(bec: EquivalenceClass, row: int) -> tuple[int, int, int]:
     """Of those who state a row, the one whose other action costs most; the first of them."""
-    rows = bec.rows
-    places = np.flatnonzero(rows.number == row)
-    gaps = [
-        float(values[a] - values[b])
-        for state, a, b in rows.statements[places].tolist()
-        for member in (member_with(bec.members, state),)
-        for values in (member.plan.action_values[state - member.first],)
-    ]
-    state, action, other = rows.statements[places[int(np.argmax(gaps))]].tolist()
+    stating = bec.rows.statements[bec.rows.number == row]
+    values = stacked(bec.members, (member.plan.action_values for member in bec.members))
+    states, actions, others = stating.T
+    gaps = values[states, actions] - values[states, others]
+    state, action, other = stating[int(np.argmax(gaps))].tolist()
     return state, action, other
 
 

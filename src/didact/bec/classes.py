@@ -468,10 +468,10 @@ def most_actions(members: Sequence[Member]) -> int:
     return max(member.task.mdp.n_actions for member in members)
 
 
-def stacked(members: Sequence[Member], masks: Iterable[Mask]) -> Mask:
-    """Masks of pairs (S, A) of the members as one of the common numbering; other actions False."""
+def stacked(members: Sequence[Member], tables: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Tables of pairs (S, A) of the members as one of the common numbering; 0 of other actions."""
     width = most_actions(members)
-    return np.vstack([np.pad(mask, ((0, 0), (0, width - mask.shape[1]))) for mask in masks])
+    return np.vstack([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
 
 
 def shown_pairs(
