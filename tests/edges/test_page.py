@@ -422,7 +422,9 @@ def test_a_notebook_frame_plays(opened, folder):
 
 def test_a_slider_goes_over_the_lessons_of_a_frontier(opened, tmp_path):
     task = make("random-grid", size=4, n_features=3, seed=2)
-    found = frontier(task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces")
+    found = frontier(
+        task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces", time_limit=600.0
+    )
     found.report(tmp_path / "frontier.html")
     for viewport in (DESK, PHONE):
         page = opened(tmp_path / "frontier.html", viewport)

@@ -30,7 +30,9 @@ pytest.importorskip("matplotlib")
 
 def test_costs_are_drawn_over_bounds():
     task = didact.make("random-grid", size=4, n_features=3, seed=1)
-    found = didact.frontier(task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces")
+    found = didact.frontier(
+        task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces", time_limit=600.0
+    )
     ax = found.plot()
     heights = ax.get_lines()[0].get_ydata().tolist()
     assert heights == [float(point.lesson.cost) for point in found.points]

@@ -16,7 +16,9 @@ from tests.report.drawn import HOSTILE
 @pytest.fixture(scope="module")
 def found():
     task = didact.make("random-grid", size=4, n_features=3, seed=2)
-    return didact.frontier(task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces")
+    return didact.frontier(
+        task, losses=["50%", "1%"], horizon=1, learner_model="half-spaces", time_limit=600.0
+    )
 
 
 def test_every_lesson_is_on_it(found):
