@@ -84,6 +84,19 @@ def own_modules():
             del sys.modules[name]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_line_errors():
+    """Whatever error of didact a test meets, it is one line."""
+
+    def told(self, *words):
+        assert "\n" not in "".join(map(str, words)), words
+        Exception.__init__(self, *words)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("didact.errors.DidactError.__init__", told)
+        yield
+
+
 @pytest.fixture
 def didact(capsys, monkeypatch):
     """Run a command in this process, without colours: didact("teach", "six-cell").

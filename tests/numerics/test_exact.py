@@ -231,7 +231,6 @@ def test_a_bad_entry_is_named(values: object, where: str) -> None:
     with pytest.raises(InvalidNumber) as caught:
         Numbers.read(values, "x")
     assert str(caught.value).startswith(where)
-    assert "\n" not in str(caught.value)
 
 
 def test_deep_nesting_is_refused() -> None:

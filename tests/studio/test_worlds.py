@@ -101,10 +101,8 @@ def test_a_large_grid_is_not_painted():
     ],
 )
 def test_what_breaks_a_rule_is_refused_by_its_name(change, word):
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match=re.escape(word)):
         read_painting({**PAINTING, **change}).task()
-    assert word in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("slip", ["0", "0.2"])

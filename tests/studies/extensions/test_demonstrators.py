@@ -49,9 +49,8 @@ def test_a_file_of_people_is_read(tmp_path) -> None:
         {**GRID, "people": [{**people[0], "demonstrations": [{"dangerous": ["z"], "steps": []}]}]},
     ):
         path.write_text(json.dumps(broken))
-        with pytest.raises(InvalidInput) as raised:
+        with pytest.raises(InvalidInput):
             find_study("people").trial(settings, 0)
-        assert "\n" not in str(raised.value)
 
 
 def test_measures_are_what_they_say() -> None:

@@ -199,9 +199,8 @@ def test_random_starts_of_one_grid_share_its_states():
     ],
 )
 def test_what_cannot_be_tabularised_is_refused(id, options, error, message):
-    with pytest.raises(error, match=message) as refused:
+    with pytest.raises(error, match=message):
         from_minigrid(id, **options)
-    assert "\n" not in str(refused.value)
 
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch):

@@ -294,7 +294,6 @@ def test_they_are_refused_before_the_walk_with_a_way_out(id, monkeypatch):
     monkeypatch.setattr(walks, "explore", never)
     with pytest.raises(Unsupported, match=f"{id} observes continuous numbers.*give key=") as told:
         didact.make(id)
-    assert "\n" not in str(told.value)
     assert "limit" not in str(told.value)
 
 
