@@ -200,14 +200,14 @@ def load_family(path: str | os.PathLike[str]) -> Family:
 
     path: of the file; the files of members are named relative to it.
     """
-    folder = os.path.dirname(os.fspath(path))
-    return _loaded(path, lambda document: family_from_document(document, folder))
+    return _loaded(path, lambda document: family_from_document(document, os.path.dirname(path)))
 
 
 def load_task_or_family(path: str | os.PathLike[str]) -> Task | Family:
     """The task or the family in a file, whichever its format says."""
-    folder = os.path.dirname(os.fspath(path))
-    return _loaded(path, lambda document: task_or_family_from_document(document, folder))
+    return _loaded(
+        path, lambda document: task_or_family_from_document(document, os.path.dirname(path))
+    )
 
 
 def family_document(family: Family) -> dict[str, Any]:
