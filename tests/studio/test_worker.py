@@ -12,7 +12,9 @@ from didact.studio.worker import DONE, FAILED, REFUSED, STAGE, answer, answered_
 
 
 def refuse(question):
-    raise InvalidParameter("a line\nand another")
+    error = InvalidParameter("a line")
+    error.args = ("a line\nand another",)
+    raise error
 
 
 def exhaust(question):
