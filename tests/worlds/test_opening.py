@@ -284,6 +284,7 @@ def test_refusals_are_one_line(source, parameters, words):
         make(source, **parameters)
 
 
+@pytest.mark.usefixtures("own_registries")
 def test_own_worlds_that_take_a_seed_can_be_drawn():
     @register_world("two-sizes")
     def two_sizes(seed: int = 0) -> Task:
