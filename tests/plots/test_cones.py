@@ -48,3 +48,11 @@ def test_an_equality_is_a_line_and_not_a_region(ax):
 def test_weights_that_are_not_there_are_refused(ax, taught, weights):
     with pytest.raises(InvalidParameter, match="two different features from 0 to 2; they are"):
         taught[1].bec.plot(ax, weights=weights)
+
+
+@pytest.mark.parametrize(("name", "times"), [("chain", 2.0), ("six-cell", 1.25)])
+def test_a_wide_class_is_cut_at_a_multiple_of_the_largest_weight(ax, name, times):
+    bec = equivalence_class(make(name))
+    bec.plot(ax, weights=(0, 1))
+    reach = (ax.get_xlim()[1] - ax.get_xlim()[0]) / 2
+    assert reach == pytest.approx(times * np.abs(bec.task.weights).max())
