@@ -294,3 +294,17 @@ def test_what_it_refuses():
     paid = didact.MDP([[[1], [1]]], features=[[[1], [0]]], discount=0.5)
     with pytest.raises(Unsupported, match="rewards of states"):
         didact.ng_russell(paid, [0])
+
+
+def test_balanced_rows_say_of_balanced_weights_what_rows_say_of_weights():
+    """One feature is a thousand times the others: without its own unit it would hide them."""
+    task = make("random-grid", size=4, n_features=3, seed=1)
+    units = np.array([1.0, 1000.0, 1.0])
+    wide = MDP(task.mdp.transitions, task.mdp.features.floats * units, "0.9")
+    rows = rows_of(Task(wide, task.weights / units), "float")
+    weights = np.array([0.3, -2.0, 1.7])
+    lengths = np.linalg.norm(rows.normals / rows.scales, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(rows.balanced, axis=1), 1.0)
+    said = lengths * (rows.balanced @ rows.balanced_weights(weights))
+    np.testing.assert_allclose(said, rows.normals @ weights, atol=1e-12)
+    np.testing.assert_allclose(rows.unbalanced_weights(rows.balanced_weights(weights)), weights)
