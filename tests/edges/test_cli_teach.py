@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from didact.report.words.lessons import number_words
 from didact.teaching import load_lesson, register_teacher
 from didact.worlds import make, worlds
 from tests.command_line import Terminal, in_own_process, refused
@@ -222,3 +223,7 @@ def test_expected_attempts_are_a_cost_of_teach(didact):
     spent, other = (sum(1 / p for p in map(float, x["probabilities"])) for x in (likely, few))
     assert spent == pytest.approx(float(Fraction(likely["cost"])))
     assert spent <= other
+
+
+def test_whole_costs_are_printed_in_full_and_others_to_four_digits():
+    assert [number_words(cost) for cost in (12345, 2.0, 0.123456)] == ["12345", "2", "0.1235"]
