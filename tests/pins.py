@@ -20,8 +20,7 @@ import numpy as np
 
 import didact
 from didact.errors import InvalidModel
-from didact.worlds.simulators.classics import LQR
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, PointRobot
 
 FILE = Path(__file__).parent / "data" / "pins.json"
 QUICK = ("lesson six-cell", "lesson paper 0", "lesson paper 1", "exam six-cell", "lesson Taxi")

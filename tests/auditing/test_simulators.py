@@ -7,8 +7,7 @@ from scipy.stats import binom
 import didact
 from didact.auditing import simulators
 from didact.errors import InvalidParameter
-from didact.worlds.simulators.classics import LQR
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, PointRobot
 from tests.beyond.test_false_certificates import Table, drawn
 from tests.effort import number
 from tests.observing import observe

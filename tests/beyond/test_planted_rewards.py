@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from didact.errors import InvalidModel
-from didact.worlds.simulators.classics import LQR
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, PointRobot
 from didact.worlds.simulators.terms import READY
 from tests.beyond.test_false_certificates import Chance, Table, drawn
 from tests.observing import observe

@@ -13,7 +13,7 @@ from didact.cli.observe import forecasts
 from didact.report.page.simulators import png, simulator_page, small
 from didact.report.words.observed import truth_words
 from didact.stages import Forecast, stage
-from didact.worlds.simulators.point_robot import MOVES, PointRobot
+from didact.worlds.simulators.classics import MOVES, PointRobot
 from tests.command_line import refused
 
 ROBOT = ("observe", "point-robot", "--discount", "0.9", "--n-rollouts", "8", "--length", "10",
@@ -206,7 +206,7 @@ def test_a_model_of_stable_baselines_is_observed_from_its_file(didact, folder):
 
 SPOILED = """
 import numpy as np
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import PointRobot
 
 best = PointRobot().best_policy(0.99)
 

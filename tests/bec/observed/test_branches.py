@@ -11,8 +11,7 @@ from didact.bec.observed.branches import branched_rows
 from didact.errors import InvalidFile, InvalidParameter
 from didact.planning.kernels import single_successors
 from didact.worlds.simulators.arrays import ArraySimulator
-from didact.worlds.simulators.classics import LQR
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, PointRobot
 from tests.bec.observed.test_observe import watch
 from tests.effort import chunks, number
 from tests.observing import observe, plain_setting

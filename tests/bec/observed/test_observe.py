@@ -12,8 +12,7 @@ from didact.errors import DidactWarning, InvalidModel, InvalidParameter
 from didact.report.words.observed import measured_lines, seen_lines
 from didact.stages import Deadline, listening
 from didact.teaching.clips.lesson import clips_of
-from didact.worlds.simulators.classics import LQR
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, PointRobot
 from didact.worlds.simulators.restoring import moved_numbers
 from tests.observing import observe
 

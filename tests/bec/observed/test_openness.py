@@ -15,7 +15,7 @@ from didact.bec.observed.openness import (
 )
 from didact.report.page.simulators import simulator_page
 from didact.report.words.observed import lesson_document
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import PointRobot
 from tests.bec.observed.test_observe import Coin, watch
 
 

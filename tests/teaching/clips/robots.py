@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csr_array
 
-from didact.worlds.simulators.point_robot import MOVES, STRIDE, PointRobot
+from didact.worlds.simulators.classics import MOVES, STRIDE, PointRobot
 from tests.effort import number
 
 SIDE = 41

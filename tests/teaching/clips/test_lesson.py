@@ -15,8 +15,7 @@ import didact
 from didact.bec.observed.openness import distances_to_cone
 from didact.errors import InvalidParameter
 from didact.teaching.clips.lesson import Clip, ClipLesson, as_said, chosen_clips, clips_of
-from didact.worlds.simulators.classics import LQR, MountainCar
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import LQR, MountainCar, PointRobot
 from tests.bec.observed.test_observe import Coin, watch
 from tests.effort import number
 from tests.observing import observe, plain_setting

@@ -7,9 +7,9 @@ from gymnasium import spaces
 
 from didact.errors import InvalidParameter, Unsupported
 from didact.worlds.simulators.arrays import ArraySimulator
+from didact.worlds.simulators.classics import PointRobot
 from didact.worlds.simulators.objects import ObjectSimulator
 from didact.worlds.simulators.opening import open_simulator, seen_by
-from didact.worlds.simulators.point_robot import PointRobot
 
 HAS_MODES = hasattr(gymnasium, "VectorizeMode")
 

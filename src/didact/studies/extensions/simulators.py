@@ -38,8 +38,7 @@ from didact.studies.summary import (
 )
 from didact.teaching.clips.certify import certify
 from didact.teaching.clips.lesson import Clip, ClipLesson, clips_of, teach_observed
-from didact.worlds.simulators.classics import MountainCar, Pendulum
-from didact.worlds.simulators.point_robot import PointRobot
+from didact.worlds.simulators.classics import MountainCar, Pendulum, PointRobot
 
 NAME = "simulators"
 LESSON, RANDOM, IMPORTANT, ALL = "lesson", "random clips", "important clips", "all clips"

@@ -1,10 +1,15 @@
-"""Pendulum, MountainCar and a linear-quadratic regulator as array simulators.
+"""A robot on a floor, Pendulum, MountainCar and a linear-quadratic regulator as array simulators.
+
+The robot walks on a square floor in eight directions or rests, and the ground is its reward. The
+features of a place are how much it belongs to each of k kinds of ground: soft patches around
+centres that a seed decides, and what no patch takes is plain ground. All numbers are functions of
+the place, so lessons can be told on a map.
 
 The pendulum and the car have Gymnasium's equations, for many copies at once. The pendulum has five
 torques. The car pays for every step and for pushing, so that there is more than one thing to learn.
-Both bring a nearly best policy by value iteration on a grid over a box: between its points values
-are bilinear, and outside of it those of the nearest point. The policy looks one step ahead from
-where it really is.
+All three bring a nearly best policy by value iteration on a grid over a box: between its points
+values are bilinear, and outside of it those of the nearest point. The policy looks one step ahead
+from where it really is.
 
 The regulator is the one continuous world with a closed form: x' = A x + B u, and the reward of a
 step is -sum_i w_i x_i^2 - sum_j w_(d+j) u_j^2, linear in the weights, with the squares as features.
@@ -12,6 +17,7 @@ The best policy of a discounted problem is u = -K x."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,19 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidParameter
+from didact.inputs import whole_number
+from didact.numerics.compiled import kernel
+from didact.random import stream
 from didact.worlds.simulators.batches import as_weights
 
 Floats = NDArray[np.float64]
-
-SETTLED = 1e-6
-"""Change of values, against the largest possible one, at which iteration stops."""
 
 
 class GridPlan:
     """A policy that takes the action whose reward and next value are worth most.
 
     simulator: with `step` and `features` of arrays. state_of: states from observations, where they
-    are not the same.
+    are not the same. settled: change of values, against the largest possible one, at which
+    iteration stops.
     """
 
     def __init__(
@@ -45,11 +52,12 @@ class GridPlan:
         high: Any,
         sides: tuple[int, int],
         state_of: Callable[[Any], Floats] = np.atleast_2d,
+        settled: float = 1e-6,
     ):
         self._simulator, self._weights, self._discount = simulator, weights, discount
         self._low, self._high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         self._sides, self._state_of = sides, state_of
-        self._values = self._iterated()
+        self.values = self._iterated(settled)
 
     def __call__(self, observations: Any) -> NDArray[np.int64]:
         """The action in each observation."""
@@ -70,7 +78,7 @@ class GridPlan:
         phi = self._simulator.features(look(states), actions, look(after), ended)
         return phi @ self._weights, after, ended
 
-    def _iterated(self) -> Floats:
+    def _iterated(self, settled: float) -> Floats:
         ends = zip(self._low, self._high, self._sides, strict=True)
         lines = [np.linspace(low, high, side) for low, high, side in ends]
         places = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -84,13 +92,13 @@ class GridPlan:
             better = np.max([r + self._discount * (m @ values) for r, m in ahead], axis=0)
             change = float(np.abs(better - values).max())
             values = better
-            if change <= SETTLED * max(most, 1e-300):
+            if change <= settled * max(most, 1e-300):
                 return np.asarray(values)
 
     def _worth(self, states: Floats) -> Floats:
         """The value of each state."""
         corners, shares = self._corners(states)
-        first, second, third, fourth = shares * self._values[corners]
+        first, second, third, fourth = shares * self.values[corners]
         return np.asarray(first + second + third + fourth)
 
     def _between(self, states: Floats) -> Any:
@@ -284,3 +292,160 @@ class LQR:
 def _pushed(gain: Floats, states: Any) -> Floats:
     found: Floats = -np.atleast_2d(states) @ gain.T
     return found
+
+
+STRIDE = 0.05
+"""Side lengths that a step takes."""
+PATCHES = 3
+"""Of each kind of ground but the plain one."""
+WIDTH = 0.12
+"""Of a patch: its standard deviation."""
+
+SIDE = 61
+"""Places along each side of the grid."""
+
+MOVES = np.array(
+    [(0.0, 0.0), *((math.cos(turn), math.sin(turn)) for turn in np.arange(8) * math.pi / 4)]
+)
+"""Rest, then the eight directions, counter-clockwise from the right."""
+
+
+class PointRobot:
+    """Array simulator: states (n, 2) are places in the unit square, actions 0 to 8.
+
+    n_features: kinds of ground, plain ground last. seed: of the patches' places, and of the
+    weights where none are given.
+    """
+
+    action_names = ("rest", "right", "up and right", "up", "up and left", "left",
+                    "down and left", "down", "down and right")  # fmt: skip
+    axis_names = ("across", "up")
+
+    def __init__(self, n_features: int = 4, seed: int = 0, weights: Any = None):
+        from gymnasium import spaces
+
+        self.n_features = whole_number(n_features, "n_features", 2)
+        rng = stream(seed, "point-robot", self.n_features)
+        self.centres: Floats = rng.random(((self.n_features - 1) * PATCHES, 2))
+        drawn = rng.normal(size=self.n_features)
+        self.weights: Floats = (
+            drawn / np.linalg.norm(drawn)
+            if weights is None
+            else as_weights(weights, self.n_features)
+        )
+        self.action_space = spaces.Discrete(len(MOVES))
+        self.observation_space = spaces.Box(0.0, 1.0, (2,), np.float64)
+        names = [f"patch {kind}" for kind in range(self.n_features - 1)]
+        self.feature_names = (*names, "plain ground")
+
+    @property
+    def marks(self) -> list[tuple[str, float, float, float]]:
+        """Name, place and radius of every patch, for pictures."""
+        kinds = np.repeat(self.feature_names[:-1], PATCHES).tolist()
+        return [
+            (name, x, y, WIDTH) for name, (x, y) in zip(kinds, self.centres.tolist(), strict=True)
+        ]
+
+    def best_policy(self, discount: float, weights: Any = None) -> GridPolicy:
+        """A policy that is nearly best for these weights, or for the world's own."""
+        own = self.weights if weights is None else as_weights(weights, self.n_features)
+        plan = GridPlan(self, own, discount, low=(0.0, 0.0), high=(1.0, 1.0), sides=(SIDE, SIDE),
+                        settled=1e-9)  # fmt: skip
+        return GridPolicy(plan.values.reshape(SIDE, SIDE), STRIDE * MOVES)
+
+    def start(self, n: int, rng: np.random.Generator) -> Floats:
+        """Places where episodes begin: anywhere."""
+        return rng.random((n, 2))
+
+    def step(self, states: Floats, actions: Any) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """The places after a step, and what the ground before it was worth; nothing ever ends."""
+        after = np.empty_like(states)
+        chosen = np.ascontiguousarray(actions, dtype=np.int64)
+        walk.run(states.size * 4, np.ascontiguousarray(states).ravel(), chosen, MOVES.ravel(),
+                 after.ravel())  # fmt: skip
+        rewards = self.features(states, chosen, after, None) @ self.weights
+        return after, rewards, np.zeros(len(states), dtype=np.bool_)
+
+    def features(self, observation: Floats, action: Any, after: Floats, ended: Any) -> Floats:
+        """How much the place before a step belongs to each kind of ground, (n, k)."""
+        places = np.atleast_2d(observation)
+        found = np.empty((len(places), self.n_features))
+        ground.run(found.size * PATCHES * 8, np.ascontiguousarray(places).ravel(),
+                   self.centres.ravel(), found.ravel())  # fmt: skip
+        return found
+
+
+@kernel
+def walk(states: Any, actions: Any, moves: Any, after: Any) -> None:
+    """One stride of each robot; walls stop it."""
+    for i in range(len(actions)):
+        for axis in range(2):
+            place = states[2 * i + axis] + STRIDE * moves[2 * actions[i] + axis]
+            after[2 * i + axis] = min(max(place, 0.0), 1.0)
+
+
+@kernel
+def ground(places: Any, centres: Any, found: Any) -> None:
+    """Shares of the kinds of ground: the nearest patch of each kind, and what is left."""
+    n_places = len(places) // 2
+    k = len(found) // max(n_places, 1)
+    for i in range(n_places):
+        left = 1.0
+        for kind in range(k - 1):
+            nearest = 8.0
+            for patch in range(PATCHES):
+                at = 2 * (kind * PATCHES + patch)
+                across = places[2 * i] - centres[at]
+                along = places[2 * i + 1] - centres[at + 1]
+                nearest = min(nearest, across * across + along * along)
+            share = left * math.exp(-nearest / (2.0 * WIDTH * WIDTH))
+            found[i * k + kind] = share
+            left -= share
+        found[i * k + k - 1] = left
+
+
+class GridPolicy:
+    """In every place the move whose end is worth most, by values (SIDE, SIDE) between 0 and 1."""
+
+    def __init__(self, values: Floats, moves: Floats):
+        self.values, self.moves = np.ascontiguousarray(values), np.ascontiguousarray(moves)
+
+    def __call__(self, places: Any) -> NDArray[np.int64]:
+        """Actions (n,) in places (n, 2)."""
+        here = np.ascontiguousarray(np.atleast_2d(places), dtype=np.float64)
+        actions = np.zeros(len(here), dtype=np.int64)
+        best_moves.run(
+            here.size * len(self.moves) * 8,
+            here.ravel(),
+            self.moves.ravel(),
+            self.values.ravel(),
+            actions,
+        )
+        return actions
+
+
+@kernel
+def value_at(values: Any, across: Any, along: Any) -> Any:
+    """Bilinear interpolation at one place."""
+    i = min(int(across * (SIDE - 1)), SIDE - 2)
+    j = min(int(along * (SIDE - 1)), SIDE - 2)
+    x, y = across * (SIDE - 1) - i, along * (SIDE - 1) - j
+    corner = i * SIDE + j
+    low = values[corner] * (1.0 - y) + values[corner + 1] * y
+    high = values[corner + SIDE] * (1.0 - y) + values[corner + SIDE + 1] * y
+    return low * (1.0 - x) + high * x
+
+
+@kernel
+def best_moves(places: Any, moves: Any, values: Any, actions: Any) -> None:
+    """The first of the best moves in each place."""
+    n_moves = len(moves) // 2
+    for i in range(len(actions)):
+        best, chosen = 0.0, 0
+        for move in range(n_moves):
+            across = min(max(places[2 * i] + moves[2 * move], 0.0), 1.0)
+            along = min(max(places[2 * i + 1] + moves[2 * move + 1], 0.0), 1.0)
+            worth = value_at(values, across, along)
+            if move == 0 or worth > best:
+                best, chosen = worth, move
+        actions[i] = chosen

@@ -20,10 +20,9 @@ from didact.worlds.simulators.arrays import (
     vector_entry,
 )
 from didact.worlds.simulators.batches import Simulator, takes_masks
-from didact.worlds.simulators.classics import LQR, MountainCar, Pendulum
+from didact.worlds.simulators.classics import LQR, MountainCar, Pendulum, PointRobot
 from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources, unchanged
 from didact.worlds.simulators.objects import Chance, ObjectSimulator
-from didact.worlds.simulators.point_robot import PointRobot
 from didact.worlds.simulators.restoring import (
     LOOKAHEAD,
     TRIALS,
