@@ -6,7 +6,7 @@ from gymnasium import spaces
 from scipy.stats import binom
 
 import didact
-from didact.bec.observed.openness import distances_to_cone
+from didact.bec.observed.result import distances_to_cone
 from didact.numerics.intervals import binomial_upper_bound
 from didact.teaching.clips.lesson import clips_of
 from tests.bec.observed.test_branches import Tabular

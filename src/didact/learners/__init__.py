@@ -1,10 +1,9 @@
 """Learners: what a reward must be like, given demonstrations; and how far to trust the answer."""
 
 from didact.learners.belief import Belief, point_belief
-from didact.learners.clips import ClipBelief
 from didact.learners.evidence import Certificate, Evidence, as_evidence
 from didact.learners.files import load_belief
-from didact.learners.learn import learn, learners, register_learner
+from didact.learners.learn import ClipBelief, learn, learners, register_learner
 from didact.learners.risk import Risk
 
 __all__ = [

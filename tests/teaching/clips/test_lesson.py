@@ -12,7 +12,7 @@ import pytest
 from scipy.optimize import nnls
 
 import didact
-from didact.bec.observed.openness import distances_to_cone
+from didact.bec.observed.result import distances_to_cone
 from didact.errors import InvalidParameter
 from didact.teaching.clips.lesson import Clip, ClipLesson, as_said, chosen_clips, clips_of
 from didact.worlds.simulators.classics import LQR, MountainCar, PointRobot

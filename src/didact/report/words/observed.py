@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from didact.auditing.simulators import SimulatorAudit
-from didact.bec.observed.openness import MANY, nearest_to_observed
-from didact.bec.observed.result import Observed
+from didact.bec.observed.result import MANY, Observed, nearest_to_observed
 from didact.inputs import counted, in_one_line, shown_name
 from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
 from didact.teaching.clips.replan import replanned_words

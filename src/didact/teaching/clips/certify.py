@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from didact.bec.observed.branches import measure
 from didact.bec.observed.episodes import sample_states
-from didact.bec.observed.openness import distances_to_cone
-from didact.bec.observed.result import Observed
+from didact.bec.observed.result import Observed, distances_to_cone
 from didact.bec.observed.setting import WRONG, Floats, Setting
 from didact.errors import InvalidParameter
 from didact.inputs import as_float, explains_names, flag, instance, is_number, shown, whole_number
