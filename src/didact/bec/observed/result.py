@@ -160,7 +160,48 @@ class Observed:
 
         path: of the file, an .npz.
         """
-        save_observed(self, path)
+        setting, others = self.setting, self.setting.alternatives
+        require_arrays(self.observations)
+        declared = setting.rewards.declared
+        header = {
+            "format": OBSERVED_FORMAT,
+            "name": setting.simulator.name,
+            "restoring": setting.simulator.restoring,
+            "feature_names": list(setting.feature_names),
+            "discount": setting.discount,
+            "tolerance": setting.tolerance,
+            "residual": self.residual,
+            "rewards": [setting.rewards.low, setting.rewards.high],
+            "reward_range": None if declared is None else list(declared),
+            "n_paid": setting.rewards.n,
+            "notes": list(self.notes),
+            "jitter": self.jitter,
+            "horizon": setting.horizon,
+            "repeats": setting.repeats,
+            "n_steps": self.n_steps,
+            "episode_return": self.episode_return,
+            "n_actions": others.n_actions,
+            "first_action": others.first,
+            "n_random": others.n_random,
+            "seed": others.seed,
+            **({} if others.held == (1,) else {"held": list(others.held)}),
+        }
+        given = [] if others.n_actions else [others.low, others.high, others.width]
+        shape = np.shape(others.low) if given else ()
+        are_arrays = bool(self.states) and isinstance(self.states[0], np.ndarray)
+        arrays = {
+            **{name: np.asarray(getattr(self, name)) for name in ("observations", "own", "others")},
+            "rows": self.rows,
+            "weights": setting.weights,
+            "scale": setting.scale,
+            "states": np.stack(self.states) if are_arrays else np.empty(0),
+            "covariances": np.empty(0) if self.covariances is None else self.covariances,
+            "extremes": np.empty(0) if setting.extremes is None else setting.extremes,
+            "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
+        }
+        arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
+        places = {name: np.asarray(getattr(self, name), dtype=np.int64) for name in PLACES}
+        write_archive(header, {**arrays, **places}, path)
 
     def __repr__(self) -> str:
         return (
@@ -200,52 +241,6 @@ def require_arrays(observations: Any) -> None:
             "only observations that are arrays of numbers are written to files; put a "
             "gymnasium.wrappers.FlattenObservation around the environment, or write none"
         )
-
-
-def save_observed(seen: Observed, path: str | os.PathLike[str]) -> None:
-    """Write what was seen; the file appears whole or not at all."""
-    setting, others = seen.setting, seen.setting.alternatives
-    require_arrays(seen.observations)
-    declared = setting.rewards.declared
-    header = {
-        "format": OBSERVED_FORMAT,
-        "name": setting.simulator.name,
-        "restoring": setting.simulator.restoring,
-        "feature_names": list(setting.feature_names),
-        "discount": setting.discount,
-        "tolerance": setting.tolerance,
-        "residual": seen.residual,
-        "rewards": [setting.rewards.low, setting.rewards.high],
-        "reward_range": None if declared is None else list(declared),
-        "n_paid": setting.rewards.n,
-        "notes": list(seen.notes),
-        "jitter": seen.jitter,
-        "horizon": setting.horizon,
-        "repeats": setting.repeats,
-        "n_steps": seen.n_steps,
-        "episode_return": seen.episode_return,
-        "n_actions": others.n_actions,
-        "first_action": others.first,
-        "n_random": others.n_random,
-        "seed": others.seed,
-        **({} if others.held == (1,) else {"held": list(others.held)}),
-    }
-    given = [] if others.n_actions else [others.low, others.high, others.width]
-    shape = np.shape(others.low) if given else ()
-    are_arrays = bool(seen.states) and isinstance(seen.states[0], np.ndarray)
-    arrays = {
-        **{name: np.asarray(getattr(seen, name)) for name in ("observations", "own", "others")},
-        "rows": seen.rows,
-        "weights": setting.weights,
-        "scale": setting.scale,
-        "states": np.stack(seen.states) if are_arrays else np.empty(0),
-        "covariances": np.empty(0) if seen.covariances is None else seen.covariances,
-        "extremes": np.empty(0) if setting.extremes is None else setting.extremes,
-        "bounds": np.array([np.broadcast_to(part, shape) for part in given]),
-    }
-    arrays = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
-    places = {name: np.asarray(getattr(seen, name), dtype=np.int64) for name in PLACES}
-    write_archive(header, {**arrays, **places}, path)
 
 
 def load_observed(

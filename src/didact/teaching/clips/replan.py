@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,7 +149,7 @@ class _TriedPolicies:
 
     def best_for(self, weights: Floats) -> Tried:
         """The best policy for these weights, after adding those that are made for them."""
-        made: list[Act] = [_Improved(self.seen, weights)]
+        made: list[Act] = [_improved(self.seen, weights)]
         if self._model is not None:
             made.append(self._model.policy(weights))
         self._add(made)
@@ -185,11 +186,11 @@ class _TriedPolicies:
         def chance(observations: Any) -> Any:
             return np.stack([np.asarray(space.sample()) for _ in range(len(observations))])
 
-        yield _Mixed(self.setting.policy, chance, 0.3, self.rng)
+        yield _mixed(self.setting.policy, chance, 0.3, self.rng)
         yield chance
         for action in _constant_actions(space):
-            yield _Constant(action)
-        yield _Mixed(self.setting.policy, chance, 0.7, self.rng)
+            yield partial(_repeated, action)
+        yield _mixed(self.setting.policy, chance, 0.7, self.rng)
 
     def _planned_model(self) -> _Model | None:
         """A model of the transitions so far; None where observations have many numbers."""
@@ -205,27 +206,20 @@ class _TriedPolicies:
         return _Model(kept, self.setting, space)
 
 
-class _Constant:
-    """Always the same action."""
-
-    def __init__(self, action: Any):
-        self._action = np.asarray(action)
-
-    def __call__(self, observations: Any) -> Any:
-        return np.repeat(self._action[None], len(observations), axis=0)
-
-
-class _Mixed:
+def _mixed(first: Act, second: Act, share: float, rng: np.random.Generator) -> Act:
     """One policy, and another one for some of the steps."""
 
-    def __init__(self, first: Act, second: Act, share: float, rng: np.random.Generator):
-        self._first, self._second, self._share, self._rng = first, second, share, rng
-
-    def __call__(self, observations: Any) -> Any:
-        chosen = np.array(self._first(observations))
-        others = self._rng.random(len(chosen)) < self._share
-        chosen[others] = np.asarray(self._second(observations))[others]
+    def act(observations: Any) -> Any:
+        chosen = np.array(first(observations))
+        others = rng.random(len(chosen)) < share
+        chosen[others] = np.asarray(second(observations))[others]
         return chosen
+
+    return act
+
+
+def _repeated(action: Any, observations: Any) -> Any:
+    return np.repeat(np.asarray(action)[None], len(observations), axis=0)
 
 
 def _is_discrete(space: Any) -> bool:
@@ -241,26 +235,24 @@ def _constant_actions(space: Any) -> list[Any]:
     return [] if low is None else [np.asarray(low), (np.asarray(low) + high) / 2, np.asarray(high)]
 
 
-class _Improved:
+def _improved(seen: Observed, weights: Floats) -> Act:
     """The action that is best for weights by the rows of the nearest state that was observed."""
+    flat = as_rows(seen.observations)
+    scale = np.where(flat.std(axis=0) > 0, flat.std(axis=0), 1.0)
+    tree = KDTree(flat / scale)
+    gains = -(seen.rows @ weights)
+    best = gains.argmax(axis=1)
+    better = gains[np.arange(len(best)), best] > seen.setting.tolerance
+    others = np.asarray(seen.others)[np.arange(len(best)), best]
 
-    def __init__(self, seen: Observed, weights: Floats):
-        flat = as_rows(seen.observations)
-        self._scale = np.where(flat.std(axis=0) > 0, flat.std(axis=0), 1.0)
-        self._tree = KDTree(flat / self._scale)
-        gains = -(seen.rows @ weights)
-        best = gains.argmax(axis=1)
-        self._better = gains[np.arange(len(best)), best] > seen.setting.tolerance
-        self._others = np.asarray(seen.others)[np.arange(len(best)), best]
-        self._own = seen.setting.policy
-
-    def __call__(self, observations: Any) -> Any:
-        chosen = np.array(self._own(observations))
-        flat = as_rows(observations)
-        nearest = self._tree.query(flat / self._scale)[1]
-        changed = self._better[nearest]
-        chosen[changed] = self._others[nearest][changed]
+    def act(observations: Any) -> Any:
+        chosen = np.array(seen.setting.policy(observations))
+        nearest = tree.query(as_rows(observations) / scale)[1]
+        changed = better[nearest]
+        chosen[changed] = others[nearest][changed]
         return chosen
+
+    return act
 
 
 class _Model:

@@ -28,7 +28,6 @@ from didact.inputs import FAILURES, own_code, plain_array, shown
 from didact.random import stream
 from didact.worlds.simulators.batches import Mask, Stepped
 from didact.worlds.simulators.generators import marks_of, own_sources, shared_sources
-from didact.worlds.simulators.restoring import DrawnStates
 
 Indices = NDArray[np.int64]
 
@@ -102,7 +101,7 @@ class ArraySimulator:
         return [state * (1 + size * rng.standard_normal(state.shape)) for state in saved_states]
 
     def drawn(self) -> Any:
-        """What draws states, where the environment has it; see `pictures`."""
+        """What draws states, where the environment has it; see `pictures_of`."""
         make = getattr(self.env, "drawn", None)
         return None if make is None else make()
 
@@ -269,13 +268,20 @@ class VectorEntry:
         """Whether its numbers and texts are those of another one."""
         return _settings(env) == _settings(self._env)
 
-    def drawn(self) -> DrawnStates | None:
-        """The environment as one object that draws itself; None where it was changed."""
+    def drawn(self) -> Any:
+        """One object that draws itself, and what sets its state; None where it was changed."""
         import gymnasium
 
         if self._is_changed:
             return None
-        return DrawnStates(gymnasium.make(self.id, render_mode="rgb_array"))
+        env: Any = gymnasium.make(self.id, render_mode="rgb_array")
+        env.reset(seed=0)
+
+        def put(saved: Any) -> Any:
+            env.unwrapped.state = np.array(saved)
+            return env
+
+        return env, put
 
     def _sized(self, n: int) -> None:
         self._env.num_envs = n

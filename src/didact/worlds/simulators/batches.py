@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -172,7 +172,9 @@ def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
     policy: an object with `predict`, as Stable-Baselines3 has it, or a function of an observation
     or of many. It must answer the same when it is asked again.
     """
-    answer = _predictor(policy) if hasattr(policy, "predict") else policy
+    answer = policy
+    if hasattr(policy, "predict"):
+        answer = partial(_predicted, policy, "deterministic" in _parameters(policy.predict))
     view = own_view(policy) or simulator.view
     if view is not None and not getattr(policy, "is_normalised", False):
         answer = partial(_viewed, answer, view)
@@ -186,7 +188,9 @@ def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
     if not _takes_many(answer, (some,)):
         of_dicts = partial(_of_dicts, answer)
         is_dict = hasattr(policy, "predict") and isinstance(some[0], dict)
-        answer = of_dicts if is_dict and _takes_many(of_dicts, (some,)) else _each(answer)
+        answer = (
+            of_dicts if is_dict and _takes_many(of_dicts, (some,)) else partial(_one_by_one, answer)
+        )
     if not _equal(_actions(answer, shape, some), _actions(answer, shape, some)):
         raise Unsupported(
             "the policy must act the same whenever it sees the same; it does not. Give its "
@@ -237,10 +241,7 @@ def _viewed(
 def takes_masks(policy: Any) -> bool:
     """Whether a policy acts by masks of actions, as MaskablePPO does."""
     asked = getattr(getattr(policy, "_agent", policy), "predict", policy)
-    try:
-        return "action_masks" in inspect.signature(asked).parameters
-    except FAILURES:  # no function, or one whose own repr raises while Python says so
-        return False
+    return "action_masks" in _parameters(asked)
 
 
 def _by_masks(answer: Callable[..., Any], masks: Masks, given: bool, observations: Any) -> Any:
@@ -262,17 +263,9 @@ def _by_masks(answer: Callable[..., Any], masks: Masks, given: bool, observation
     return chosen
 
 
-def _predictor(agent: Any) -> Callable[[Any], Any]:
-    try:
-        known = set(inspect.signature(agent.predict).parameters)
-    except (TypeError, ValueError):
-        known = set()
-    greedy = {"deterministic": True} if "deterministic" in known else {}
-
-    return partial(_predicted, agent, greedy)
-
-
-def _predicted(agent: Any, greedy: dict[str, bool], observations: Any, **masks: Any) -> Any:
+def _predicted(agent: Any, can_choose: bool, observations: Any, **masks: Any) -> Any:
+    """The actions of an agent with `predict`, without exploration where it lets one choose."""
+    greedy = {"deterministic": True} if can_choose else {}
     given = agent.predict(observations, **greedy, **masks)
     if isinstance(given, tuple):
         if len(given) > 1 and given[1] is not None:
@@ -282,9 +275,12 @@ def _predicted(agent: Any, greedy: dict[str, bool], observations: Any, **masks: 
     return given
 
 
-def _each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function asked for one after the other."""
-    return partial(_one_by_one, function)
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function; none where it does not tell."""
+    try:
+        return inspect.signature(function).parameters
+    except FAILURES:  # no function, or one whose own repr raises while Python says so
+        return {}
 
 
 def _of_dicts(answer: Callable[..., Any], observations: Any) -> Any:
@@ -294,6 +290,7 @@ def _of_dicts(answer: Callable[..., Any], observations: Any) -> Any:
 
 
 def _one_by_one(function: Callable[..., Any], *many: Any) -> Any:
+    """The function asked for one after the other."""
     return np.stack([np.asarray(function(*one)).squeeze() for one in zip(*many, strict=True)])
 
 
@@ -341,7 +338,7 @@ def batch_features(
         features = partial(_by_keyword, features, by_keyword)
     tried = _parts(taken, _without_masks(masks, *some))
     together = "info" not in taken and _takes_many(features, tried)
-    chosen = features if together else _rows(_each(features))
+    chosen = features if together else partial(_reshaped, features)
     _require_either(features, chosen, tried)
     k = _numbers(chosen, tried, None).shape[1]
     if names is not None and len(names) != k:
@@ -361,10 +358,7 @@ def _parts_taken(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[s
     """What a function takes of a step, in the order of its parameters, and their names where they
     must be given by keyword."""
     canonical = {alias: part for part, aliases in PARTS.items() for alias in aliases}
-    try:
-        given = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return tuple(PARTS)[:4], ()
+    given = _parameters(function).values()
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [
         one
@@ -407,13 +401,9 @@ def _require_either(of_many: Callable[..., Any], of_one: Callable[..., Any], som
     raise InvalidParameter(f"the features failed: {'; '.join(reasons)}")
 
 
-def _rows(function: Callable[..., Any]) -> Callable[..., Any]:
-    """One number for each step is one feature."""
-    return partial(_reshaped, function)
-
-
 def _reshaped(function: Callable[..., Any], *many: Any) -> Any:
-    return np.asarray(function(*many)).reshape(len(many[0]), -1)
+    """Asked for one after the other; one number for each step is one feature."""
+    return _one_by_one(function, *many).reshape(len(many[0]), -1)
 
 
 def _numbers_of(
@@ -446,7 +436,7 @@ def _takes_many(function: Callable[..., Any], many: tuple[Any, ...]) -> bool:
     except FAILURES:
         return False
     try:
-        single = _each(function)(*many)
+        single = _one_by_one(function, *many)
     except FAILURES:  # made for many only; in single precision sums may depend on how many
         return _equal(together, apart, ROUGHLY)
     if not _equal(together, apart):

@@ -27,7 +27,7 @@ from didact.worlds.simulators.generators import (
     states_of,
     unchanged,
 )
-from didact.worlds.simulators.restoring import DrawnEpisodes, History, Way, put_state, same
+from didact.worlds.simulators.restoring import History, Replaying, Way, put_state, same
 
 PLAIN = 0.01
 """A share by which a state is moved to see whether that shows."""
@@ -176,8 +176,11 @@ class ObjectSimulator:
             return None if any(first is None for first, *_ in moved) else moved
 
     def drawn(self) -> Any:
-        """What draws states, where the environment can; see `pictures`."""
-        return None if self._make_drawn is None else DrawnEpisodes(self._make_drawn())
+        """An environment that draws itself, and what leads it to a state; None without."""
+        if self._make_drawn is None:
+            return None
+        env = self._make_drawn()
+        return env, lambda saved: Replaying().restore(env, saved[1])
 
     def _taken(self, n: int) -> list[Any]:
         """So many objects; batches give theirs back when they drop them."""

@@ -28,7 +28,6 @@ from didact.worlds.simulators.restoring import (
     TRIALS,
     History,
     Way,
-    drawing_maker,
     find_way,
     random_episode,
     why_other,
@@ -72,13 +71,6 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         'mujoco', 'copy' or 'replay'.
     plain: objects, whose steps give `info`, also where a vector entry point steps arrays.
     """
-    if _is_vector(env):
-        from didact.worlds.simulators.wrappers import taken_apart
-
-        one, view = taken_apart(env)
-        simulator = open_simulator(one, restore=restore, plain=plain)
-        simulator.view = view
-        return simulator
     title = env if isinstance(env, str) else None
     env = named_environment(env)
     if inspect.isclass(env) and is_array_simulator(env) and not hasattr(env, "reset"):
@@ -89,7 +81,7 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         vector = vector_entry(env) if restore == "auto" and not plain else None
         if vector is not None:
             return ArraySimulator(vector, env)
-    if _is_object(env):
+    if _is_object(env) and not _is_vector(env):
         return _of_object(env, restore)
     make = _maker(env)
     first = make()
@@ -97,7 +89,8 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
         from didact.worlds.simulators.wrappers import taken_apart
 
         one, view = taken_apart(first)
-        apart = one if isinstance(one, str | VectorEntry) else partial(_first_of, env)
+        is_whole = first is env or isinstance(one, str | VectorEntry)
+        apart = one if is_whole else partial(_first_of, env)
         simulator = open_simulator(apart, restore=restore, plain=plain)
         simulator.view = view
         return simulator
@@ -106,36 +99,26 @@ def open_simulator(env: Any, *, restore: str = "auto", plain: bool = False) -> S
             "env must be a Gymnasium environment, its id, a function that makes one, or an object "
             f"with start and step for arrays; it is {shown(env)}"
         )
-    drawing = drawing_maker(env, _without_limit)
-    return _restored(make, name_of(getattr(first, "unwrapped", first)), restore, drawing)
+    name = name_of(getattr(first, "unwrapped", first))
+    return _restored(make, name, restore, _drawing_maker(env))
 
 
 def seen_by(policy: Any, env: Any) -> Any:
     """The environment as an agent saw it: of an id, so many frames as its run says; refused where
-    the agent saw masks of actions."""
-    _refuse_masks(policy, env)
+    the agent takes masks of actions (MaskablePPO) that cannot be shown: without them it acts
+    otherwise."""
+    if takes_masks(policy):
+        made = env
+        if isinstance(env, str) or (not _is_object(env) and callable(env)):
+            made = _maker(env)()
+        if _masking_of(made) is not None and not hasattr(_with_masks(made), "masks"):
+            raise Unsupported(
+                f"{name_of(made.unwrapped)} masks actions (action_masks), and this agent acts by "
+                "its masks, which are taken into account where observations are one row of numbers "
+                "and actions are Discrete. Give an environment of this kind"
+            )
     n_frames = getattr(policy, "frame_stack", 1)
-    if n_frames == 1 or not isinstance(env, str):
-        return env
-    return partial(_framed, env, n_frames)
-
-
-def _refuse_masks(policy: Any, env: Any) -> None:
-    """Refuse an agent that takes masks (MaskablePPO) where the environment gives some that cannot
-    be shown: without its mask it acts otherwise."""
-    if not takes_masks(policy):
-        return
-    made = env
-    if isinstance(env, str):
-        made = make_environment(env, {})
-    elif not _is_object(env) and callable(env):
-        made = _fresh(env)
-    if _masking_of(made) is not None and not hasattr(_with_masks(made), "masks"):
-        raise Unsupported(
-            f"{name_of(made.unwrapped)} masks actions (action_masks), and this agent acts by its "
-            "masks, which are taken into account where observations are one row of numbers and "
-            "actions are Discrete. Give an environment of this kind"
-        )
+    return partial(_framed, env, n_frames) if n_frames > 1 and isinstance(env, str) else env
 
 
 def _framed(id: str, n_frames: int) -> Any:
@@ -184,7 +167,7 @@ def _of_object(env: Any, restore: str) -> ObjectSimulator:
             f"the {name} that was given can neither be copied ({not_copied}) nor made anew "
             f"({not_remade}); give a function that makes it"
         )
-    drawing = None if not_remade else drawing_maker(env, _without_limit)
+    drawing = None if not_remade else _drawing_maker(env)
     if drawing is None and getattr(plain, "render_mode", None) == "rgb_array" and not not_copied:
         drawing = copied
     if not_copied:
@@ -241,10 +224,10 @@ def _first_of(make: Callable[[], Any]) -> Any:
     return taken_apart(make())[0]
 
 
-def _made_from(spec: Any) -> Any:
+def _made_from(spec: Any, **how: Any) -> Any:
     import gymnasium
 
-    return gymnasium.make(spec)
+    return gymnasium.make(spec, **how)
 
 
 IDLE = ("TimeLimit", "PassiveEnvChecker", "OrderEnforcing", "RecordEpisodeStatistics", "Monitor")
@@ -256,6 +239,17 @@ def _without_limit(env: Any) -> Any:
     while wrappers_of(env) and type(env).__name__ in IDLE:
         env = env.env
     return env
+
+
+def _drawing_maker(env: Any) -> Callable[[], Any] | None:
+    """A function that makes the environment, an id or made from one, so that it draws itself; None
+    where nobody knows how."""
+    id = env if isinstance(env, str) else getattr(getattr(env, "spec", None), "id", None)
+    return partial(_drawing, id) if isinstance(id, str) else None
+
+
+def _drawing(id: str) -> Any:
+    return _without_limit(_made_from(id, render_mode="rgb_array"))
 
 
 def _without_idle(env: Any) -> Any:
