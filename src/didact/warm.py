@@ -44,6 +44,7 @@ def _plan_teach_and_learn() -> None:
         evaluate(task, [1.0, -1.0])
         teach(task, rollouts=2, arithmetic="float")
         learn(task.mdp, shown, n_steps=50, n_chains=1).risk()
+        learn(task.mdp, shown, n_steps=50, n_chains=1, log_prior=lambda weights: 0.0)
         learn(task.mdp, shown, n_chains=1, max_likelihoods=1000)
         learn(task.mdp, shown, learner="ml-irl", n_starts=1)
     wide = make("random-grid", size=14, n_features=2, slip="0.1")
