@@ -59,8 +59,8 @@ def read_array(path: Name) -> NDArray[Any]:
             ) from None
 
 
-def read_entry(file: IO[bytes], n_bytes: int, kinds: str, most: int = MAX_READ) -> NDArray[Any]:
-    """The one array in a file of so many bytes, at most so many, if it is of one of the kinds."""
+def read_entry(file: IO[bytes], n_bytes: int, kinds: str) -> NDArray[Any]:
+    """The one array in a file of so many bytes, if its type is of one of the kinds."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
         raise ValueError(f"it has another .npy version, {version}")
@@ -70,7 +70,7 @@ def read_entry(file: IO[bytes], n_bytes: int, kinds: str, most: int = MAX_READ) 
     if dtype.kind == "f" and dtype.itemsize > 8:
         raise InvalidFile(f"must hold floats of at most 64 bits; it holds {dtype}. Convert it")
     n_entries = math.prod(shape)
-    if n_entries * 8 > most or n_entries * dtype.itemsize > most:
+    if n_entries > MAX_ENTRIES or n_entries * dtype.itemsize > MAX_READ:
         raise InvalidFile(f"must hold at most {MAX_ENTRIES} numbers; its shape is {shape}")
     if file.tell() + n_entries * dtype.itemsize != n_bytes:
         raise ValueError(f"it says it has the shape {shape}, which its bytes are not")
@@ -142,17 +142,19 @@ class Archive:
         Whatever order its bytes have in the file, they have this machine's.
         """
         with self._archive.open(f"{name}.npy") as entry:
-            size = self._archive.getinfo(f"{name}.npy").file_size
-            array = read_entry(entry, size, kinds, MAX_BYTES)
-        dtype = array.dtype
-        if dtype.kind != "U" and dtype.itemsize != 8:
-            raise ValueError(f"{name} has the type {dtype}")
-        if dtype.kind == "U":  # NumPy does not check that these are signs
-            signs = np.frombuffer(
-                array.tobytes(), np.dtype(np.uint32).newbyteorder(dtype.byteorder)
-            )
-            if signs.max(initial=0) > sys.maxunicode:
-                raise ValueError(f"{name} holds what is no text")
+            version = np.lib.format.read_magic(entry)
+            if version != (1, 0):
+                raise ValueError(f"{name} has another .npy version")
+            shape, _, dtype = np.lib.format.read_array_header_1_0(entry)
+            n_bytes = math.prod(shape) * dtype.itemsize
+            if entry.tell() + n_bytes != self._archive.getinfo(f"{name}.npy").file_size:
+                raise ValueError(f"{name} says it has the shape {shape}, which its bytes are not")
+            if dtype.kind not in kinds or (dtype.kind != "U" and dtype.itemsize != 8):
+                raise ValueError(f"{name} has the type {dtype}")
+            entry.seek(0)
+            array = np.lib.format.read_array(entry, allow_pickle=False)
+        if dtype.kind == "U" and _signs(array).max(initial=0) > sys.maxunicode:
+            raise ValueError(f"{name} holds what is no text")
         return array.astype(dtype.newbyteorder("="), copy=False)
 
     def __enter__(self) -> Archive:
@@ -176,3 +178,8 @@ def read_archive(path: Name, format: str, read: Any) -> Any:
             raise InvalidFile(
                 f"{place}: is not a whole {format} file: {reason_of(error, 120)}"
             ) from None
+
+
+def _signs(text: Any) -> Any:
+    """The numbers of the signs of a text, which NumPy does not check."""
+    return np.frombuffer(text.tobytes(), np.dtype(np.uint32).newbyteorder(text.dtype.byteorder))
