@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -331,6 +331,19 @@ def choice(value: Any, place: str, choices: Sequence[str]) -> str:
     raise InvalidParameter(
         f"{place} must be {listed}; it is {shown(value)}{nearest_spelling(value, choices)}"
     )
+
+
+def parameters_of(function: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function; none where it does not tell."""
+    try:
+        return inspect.signature(function).parameters
+    except FAILURES:  # no function, or one whose own repr raises while Python says so
+        return {}
+
+
+def without_exploration(predict: Any) -> dict[str, bool]:
+    """What tells an agent to act without exploration, where its `predict` knows of that."""
+    return {"deterministic": True} if "deterministic" in parameters_of(predict) else {}
 
 
 def plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import DidactError, InvalidInput, InvalidModel
-from didact.inputs import FAILURES, in_one_line, plain_array, reason_of, shown
+from didact.inputs import (
+    FAILURES,
+    in_one_line,
+    plain_array,
+    reason_of,
+    shown,
+    without_exploration,
+)
 from didact.mdp import MDP, Task, as_mdp
 from didact.mdp.model import deciding_states
 from didact.mdp.naming import state_words
@@ -52,7 +58,7 @@ def asking(where: MDP | Task, agent: Any) -> Callable[[int], Any]:
     """What asks a function or an object with `predict` for its answer in a state."""
     see = where.observation if isinstance(where, Task) else lambda state: state
     if hasattr(agent, "predict"):
-        greedy = _without_exploration(agent.predict)
+        greedy = without_exploration(agent.predict)
         return lambda state: agent.predict(_arrays(see(state)), **greedy)
     return lambda state: agent(see(state))
 
@@ -111,15 +117,6 @@ def require_plain_numbers(table: NDArray[Any]) -> NDArray[Any]:
             f"{in_one_line(table.dtype):.60}"
         )
     return table
-
-
-def _without_exploration(predict: Any) -> dict[str, Any]:
-    """What tells an agent to act without exploration, where its `predict` knows of that."""
-    try:
-        known = inspect.signature(predict).parameters
-    except (TypeError, ValueError):
-        return {}
-    return {"deterministic": True} if "deterministic" in known else {}
 
 
 def _from_answers(where: MDP | Task, agent: Any) -> Floats:

@@ -444,10 +444,15 @@ class Distances(NamedTuple):
     residuals: Floats
 
 
+def unit_rows(rows: Floats) -> Floats:
+    """Rows (m, k) of length 1, without those that are 0."""
+    lengths = np.linalg.norm(rows, axis=1)
+    return np.asarray(rows[lengths > 0] / lengths[lengths > 0, None])
+
+
 def distances_to_cone(generators: Floats, rows: Floats) -> Distances:
     """How far each row (n, k) is from the cone of these generators (m, k), which need no scale."""
-    lengths = np.linalg.norm(generators, axis=1) if len(generators) else np.empty(0)
-    units = generators[lengths > 0] / lengths[lengths > 0, None]
+    units = unit_rows(generators)
     if not len(units):
         return Distances(np.linalg.norm(rows, axis=1), rows.copy())
     sizes = np.linalg.norm(rows, axis=1)
@@ -482,7 +487,7 @@ def _nothing_explains(rows: Floats, tolerance: float) -> bool:
     long = rows[np.linalg.norm(rows, axis=1) > tolerance]
     if not len(long):
         return False
-    units = long / np.linalg.norm(long, axis=1)[:, None]
+    units = unit_rows(long)
     return bool((distances_to_cone(units, -units).lengths <= SAME).all())
 
 

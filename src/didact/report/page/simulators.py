@@ -18,7 +18,6 @@ from didact.inputs import shown_name
 from didact.report.page.scene import amount, number
 from didact.report.page.templates import render
 from didact.report.words.observed import (
-    clip_words,
     done_words,
     measured_lines,
     numbers_words,
@@ -95,9 +94,9 @@ def _shown(lesson: ClipLesson, place: int, clip: Clip) -> dict[str, Any]:
     way = "L".join(f"{number(x)} {number(y)}" for x, y in lines[0]["points"]) if is_plane else ""
     return {
         "number": place,
-        "words": clip_words(clip),
+        "words": clip.words,
         "frames": frames,
-        "description": f"states of {clip_words(clip)}",
+        "description": f"states of {clip.words}",
         "lines": lines,
         "key": _key(lesson) if lines else "",
         "path": f"M{way}" if is_plane else SWEEP if lines else "",

@@ -9,8 +9,8 @@ import numpy as np
 
 from didact.auditing.simulators import SimulatorAudit
 from didact.bec.observed.result import MANY, Observed, nearest_to_observed
-from didact.inputs import counted, in_one_line, shown_name
-from didact.teaching.clips.lesson import Clip, ClipCertificate, ClipLesson, LeftOpen
+from didact.inputs import counted, in_one_line, plain_document, shown_name
+from didact.teaching.clips.lesson import ClipLesson, LeftOpen
 from didact.teaching.clips.replan import replanned_words
 from didact.worlds.simulators.batches import as_rows
 
@@ -23,6 +23,8 @@ ACTIONS = {
     "MountainCar": ("push left", "coast", "push right"),
 }
 """Names of the actions of Gymnasium's environments, which have none themselves."""
+CLIP_PARTS = ("episode", "first", "last", "observations", "actions")
+"""What machines are told of a clip."""
 
 
 def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
@@ -35,7 +37,7 @@ def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
     shown = f"{counted(len(lesson.clips), 'clip')}, {counted(lesson.n_steps, 'step')}"
     yield f"{shown_name(seen.setting.simulator.name)}: {shown}"
     for number, clip in enumerate(lesson.clips[:most], start=1):
-        yield f"  {number}. {clip_words(clip)}"
+        yield f"  {number}. {clip.words}"
     if len(lesson.clips) > most:
         yield f"  and {len(lesson.clips) - most} more"
     yield f"  they teach: {taught_words(lesson)}"
@@ -51,14 +53,6 @@ def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
         yield f"  {width_words(lesson)}"
     if not details:
         yield "  --details: what this assumes, errors, how states are restored"
-
-
-def clip_words(clip: Clip) -> str:
-    """'rollout 3, steps 1 to 12'."""
-    steps = f"step {clip.first + 1}"
-    if clip.last > clip.first:
-        steps = f"steps {clip.first + 1} to {clip.last + 1}"
-    return f"{clip.episode}, {steps}"
 
 
 def weights_words(seen: Observed, weights: Any) -> str:
@@ -210,91 +204,62 @@ def audit_lines(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> I
 
 def audit_document(audit: SimulatorAudit, other: SimulatorAudit | None = None) -> dict[str, Any]:
     """The same for machines."""
-    found: dict[str, Any] = {
-        "simulator": audit.seen.setting.simulator.name,
-        "status": audit.status,
-        "loss": audit.loss,
-        "mistaken_share": list(audit.mistaken_share),
-        "gain": audit.gain._asdict(),
-        "episode_return": audit.episode_return._asdict(),
-        "worst": [
-            {
-                "observation": _listed(situation.observation),
-                "own": np.asarray(situation.own).tolist(),
-                "better": np.asarray(situation.better).tolist(),
-                "gain": situation.gain,
-            }
-            for situation in audit.worst
-        ],
-        "statement": audit.statement,
-    }
+    found: dict[str, Any] = plain_document(
+        {
+            "simulator": audit.seen.setting.simulator.name,
+            "status": audit.status,
+            "loss": audit.loss,
+            "mistaken_share": audit.mistaken_share,
+            "gain": audit.gain._asdict(),
+            "episode_return": audit.episode_return._asdict(),
+            "worst": [vars(situation) for situation in audit.worst],
+            "statement": audit.statement,
+        }
+    )
     if other is not None:
         found |= {"other": audit_document(other)}
         found |= {"difference": audit.compared_with(other)._asdict()}
     return found
 
 
-def _listed(observation: Any) -> Any:
-    """An observation for machines."""
-    if isinstance(observation, dict):
-        return {name: np.asarray(part).tolist() for name, part in observation.items()}
-    return np.asarray(observation).tolist()
-
-
-def certificate_document(told: ClipCertificate) -> dict[str, Any]:
-    """A certificate for machines."""
-    reached = None
-    if told.replanned is not None:
-        reached = {**vars(told.replanned), "keeps_return": told.replanned.keeps_return}
-    document = {**vars(told), "replanned": reached, "holds": told.holds}
-    del document["is_empty"]  # said of the lesson
-    return document
-
-
 def lesson_document(lesson: ClipLesson) -> dict[str, Any]:
     """The same for machines."""
     seen, told = lesson.seen, lesson.certificate
     near = nearest_to_observed(seen)._asdict() if _errs_often(seen) else None
-    return {
-        "simulator": seen.setting.simulator.name,
-        "restoring": seen.setting.simulator.restoring,
-        "discount": seen.setting.discount,
-        "tolerance": seen.setting.tolerance,
-        "horizon": seen.setting.horizon,
-        "n_states": len(seen.rows),
-        "n_mistaken": int(seen.mistaken.sum()),
-        "nearest": near and {**near, "weights": near["weights"].tolist()},
-        "n_steps": seen.n_steps,
-        "episode_return": seen.episode_return,
-        "residual": seen.residual,
-        "tail": seen.tail,
-        "notes": list(seen.notes),
-        "jitter": seen.jitter,
-        "true_weights": seen.setting.weights.tolist(),
-        "weights": lesson.weights.tolist(),
-        "feature_names": list(seen.setting.feature_names),
-        "clips": [
-            {
-                "episode": clip.episode,
-                "first": clip.first,
-                "last": clip.last,
-                "observations": [_listed(observation) for observation in clip.observations],
-                "actions": np.asarray(clip.actions).tolist(),
-            }
-            for clip in lesson.clips
-        ],
-        "is_empty": lesson.is_empty,
-        "weight_bounds": lesson.weight_bounds.tolist(),
-        "certificate": None if told is None else certificate_document(told),
-        "left_open": [
-            {
-                "observation": _listed(left.observation),
-                "own": np.asarray(left.own).tolist(),
-                "other": np.asarray(left.other).tolist(),
-                "worth": left.worth,
-                "weights": left.weights.tolist(),
-            }
-            for left in lesson.left_open
-        ],
-        "statement": lesson.statement(),
-    }
+    certificate = None if told is None else {**vars(told), "holds": told.holds}
+    if told is not None and certificate is not None:
+        del certificate["is_empty"]  # said of the lesson
+        if told.replanned is not None:
+            reached = {**vars(told.replanned), "keeps_return": told.replanned.keeps_return}
+            certificate["replanned"] = reached
+    document: dict[str, Any] = plain_document(
+        {
+            "simulator": seen.setting.simulator.name,
+            "restoring": seen.setting.simulator.restoring,
+            "discount": seen.setting.discount,
+            "tolerance": seen.setting.tolerance,
+            "horizon": seen.setting.horizon,
+            "n_states": len(seen.rows),
+            "n_mistaken": int(seen.mistaken.sum()),
+            "nearest": near,
+            "n_steps": seen.n_steps,
+            "episode_return": seen.episode_return,
+            "residual": seen.residual,
+            "tail": seen.tail,
+            "notes": seen.notes,
+            "jitter": seen.jitter,
+            "true_weights": seen.setting.weights,
+            "weights": lesson.weights,
+            "feature_names": seen.setting.feature_names,
+            "clips": [{name: getattr(clip, name) for name in CLIP_PARTS} for clip in lesson.clips],
+            "is_empty": lesson.is_empty,
+            "weight_bounds": lesson.weight_bounds,
+            "certificate": certificate,
+            "left_open": [
+                {name: part for name, part in vars(left).items() if name != "held"}
+                for left in lesson.left_open
+            ],
+            "statement": lesson.statement(),
+        }
+    )
+    return document

@@ -120,7 +120,9 @@ def _certified(
             break  # the round before this one was complete
         told, found = _judged(lesson, fresh, spent, level, target, number)
         is_late = end.is_set and left - end.left > SAMPLED * end.left
-        if not extend or is_late or _is_done(told) or not len(found):
+        if told.certificate is not None and told.certificate.holds:
+            break
+        if not extend or is_late or not len(found):
             break
         if number < MAX_ROUNDS:
             with within(share=EXTENDED):
@@ -137,10 +139,6 @@ def _replanned(lesson: ClipLesson) -> ClipLesson:
     return replace(
         lesson, certificate=replace(told, replanned=replanned(lesson, stream(0, "replan")))
     )
-
-
-def _is_done(lesson: ClipLesson) -> bool:
-    return lesson.certificate is None or lesson.certificate.holds
 
 
 def _fitting(setting: Setting, n_states: int) -> int:

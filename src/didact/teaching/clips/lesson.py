@@ -36,6 +36,7 @@ from didact.bec.observed.result import (
     distances_to_cone,
     most_likely,
     require_arrays,
+    unit_rows,
 )
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
@@ -74,11 +75,16 @@ class Clip:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
+    @property
+    def words(self) -> str:
+        """'rollout 3, steps 1 to 12'."""
         steps = f"step {self.first + 1}"
         if self.last > self.first:
             steps = f"steps {self.first + 1} to {self.last + 1}"
-        return f"Clip({self.episode}, {steps})"
+        return f"{self.episode}, {steps}"
+
+    def __repr__(self) -> str:
+        return f"Clip({self.words})"
 
 
 def clips_of(seen: Observed, *, whole: bool = False) -> list[Clip]:
@@ -397,29 +403,17 @@ class ClipLesson:
         """How wide the class of rewards that fit is: the most by which a scaled weight of them
         varies, where their part along the truth is 1; infinite where it has no end. What no row
         sees does not count."""
-        from scipy.optimize import linprog
-
         setting = self.seen.setting
         if not len(self.cone):
             return np.inf
-        fits = {"A_ub": -self.cone, "b_ub": np.zeros(len(self.cone))}
-        fits |= {"A_eq": setting.visible[None], "b_eq": np.ones(1)}
-        ends = [
-            linprog(sign * direction, **fits, bounds=(None, None))
-            for direction in _across(setting)
-            for sign in (1.0, -1.0)
-        ]
-        if any(end.status != 0 for end in ends):
-            return np.inf
-        widths = [-(one.fun + other.fun) for one, other in zip(ends[::2], ends[1::2], strict=True)]
-        return float(max(widths, default=0.0))
+        ends = _ends(self.cone, setting.visible, _across(setting))
+        return np.inf if ends is None else float((ends[:, 1] - ends[:, 0]).max(initial=0.0))
 
     @cached_property
     def weights(self) -> Floats:
         """The reward in the middle of those that fit: the widest margin from every row, unit."""
         scale = self.seen.setting.scale
-        lengths = np.linalg.norm(self.cone, axis=1)
-        units = self.cone[lengths > 0] / lengths[lengths > 0, None]
+        units = unit_rows(self.cone)
         middle = max_margin_point(units) if len(units) else np.zeros(len(scale))
         if (units @ middle).min(initial=1.0) < THIN:
             # steps of clips contradict each other within the tolerance: give way a little to each
@@ -438,9 +432,7 @@ class ClipLesson:
         no row sees as a part of equal size beside the middle, because alone they are ties.
         """
         k = len(self.seen.setting.scale)
-        normals = self.cone * self.seen.setting.scale
-        lengths = np.linalg.norm(normals, axis=1)
-        normals = normals[lengths > 0] / lengths[lengths > 0, None]
+        normals = unit_rows(self.cone * self.seen.setting.scale)
         blind = _blind_weights(self.seen.setting)
         bounds, extremes = np.zeros((k, 2)), []
         for j in range(k):
@@ -555,18 +547,27 @@ def _blind_weights(setting: Setting) -> Floats:
 
 def _least_share(normals: Floats, axis: Floats) -> float:
     """A lower bound of axis . w over unit w with normals . w >= 0, where it is never negative."""
+    ends = _ends(normals, axis, np.eye(len(axis)))
+    if ends is None:
+        return 0.0
+    return 1.0 / math.sqrt(max(float((ends**2).max(axis=1).sum()), 1.0))
+
+
+def _ends(normals: Floats, axis: Floats, directions: Floats) -> Floats | None:
+    """The least and the largest direction . w (m, 2) over w with normals . w >= 0 and axis . w = 1;
+    None where one of them has no end."""
     from scipy.optimize import linprog
 
-    k = len(axis)
     fits: dict[str, Any] = {"A_ub": -normals, "b_ub": np.zeros(len(normals))}
     fits |= {"A_eq": axis[None], "b_eq": np.ones(1), "bounds": (None, None)}
-    squares = 0.0
-    for direction in np.eye(k):
-        ends = [linprog(sign * direction, **fits) for sign in (1.0, -1.0)]
-        if any(end.status != 0 for end in ends):
-            return 0.0
-        squares += max(float(end.fun) ** 2 for end in ends)
-    return 1.0 / math.sqrt(max(squares, 1.0))
+    found = np.empty((len(directions), 2))
+    for j, direction in enumerate(directions):
+        for side, sign in enumerate((1.0, -1.0)):
+            end = linprog(sign * direction, **fits)
+            if end.status != 0:
+                return None
+            found[j, side] = sign * end.fun
+    return found
 
 
 def assumptions_of(setting: Setting) -> tuple[str, ...]:
@@ -579,17 +580,13 @@ def assumptions_of(setting: Setting) -> tuple[str, ...]:
         "steps of a branch",
         setting.simulator.chance_assumption,
     ]
-    if setting.extremes is not None:
-        told.append(_spread_assumption(setting))
+    if setting.extremes is not None:  # the empirical Bernstein bound needs the range of draws
+        others = "" if setting.rewards.declared is None else ", other rewards than the true one"
+        told.append(
+            f"returns that rewards give to single branches{others} differ by no more than was seen "
+            "in all repeats together"
+        )
     return tuple(filter(None, told))
-
-
-def _spread_assumption(setting: Setting) -> str:
-    """Of the empirical Bernstein bound, which needs the range of what is drawn."""
-    what = "returns that rewards give to single branches"
-    if setting.rewards.declared is not None:
-        what += ", other rewards than the true one"
-    return f"{what} differ by no more than was seen in all repeats together"
 
 
 def teach_observed(seen: Any, *, demonstrations: str = "clips") -> ClipLesson:

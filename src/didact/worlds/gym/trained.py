@@ -41,6 +41,7 @@ from didact.inputs import (
     plain_array,
     reason_of,
     shown,
+    without_exploration,
 )
 from didact.mdp import Task
 from didact.worlds.gym.environments import describe, make_environment, open_environment
@@ -622,8 +623,7 @@ def in_numbers(policy: Any, numbers: Sequence[int], n_states: int) -> Any:
 
 def greedy_answer(agent: Any) -> Callable[[int], int]:
     """The agent's action in a state, without exploration where `predict` lets one choose."""
-    takes = _parameters(agent.predict)
-    greedy = {"deterministic": True} if "deterministic" in takes else {}
+    greedy = without_exploration(agent.predict)
 
     def answer(state: int) -> int:
         given = agent.predict(state, **greedy)
@@ -639,10 +639,3 @@ def greedy_answer(agent: Any) -> Callable[[int], int]:
         return int(chosen)
 
     return answer
-
-
-def _parameters(function: Any) -> set[str]:
-    try:
-        return set(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return set()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -21,7 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.errors import InvalidModel, InvalidParameter, Unsupported
-from didact.inputs import FAILURES, own_code, plain_array, reason_of, shown
+from didact.inputs import (
+    FAILURES,
+    own_code,
+    parameters_of,
+    plain_array,
+    reason_of,
+    shown,
+    without_exploration,
+)
 
 Mask = NDArray[np.bool_]
 
@@ -174,7 +182,7 @@ def batch_policy(policy: Any, simulator: Any, some: Any) -> Policy:
     """
     answer = policy
     if hasattr(policy, "predict"):
-        answer = partial(_predicted, policy, "deterministic" in _parameters(policy.predict))
+        answer = partial(_predicted, policy, without_exploration(policy.predict))
     view = own_view(policy) or simulator.view
     if view is not None and not getattr(policy, "is_normalised", False):
         answer = partial(_viewed, answer, view)
@@ -241,7 +249,7 @@ def _viewed(
 def takes_masks(policy: Any) -> bool:
     """Whether a policy acts by masks of actions, as MaskablePPO does."""
     asked = getattr(getattr(policy, "_agent", policy), "predict", policy)
-    return "action_masks" in _parameters(asked)
+    return "action_masks" in parameters_of(asked)
 
 
 def _by_masks(answer: Callable[..., Any], masks: Masks, given: bool, observations: Any) -> Any:
@@ -263,9 +271,7 @@ def _by_masks(answer: Callable[..., Any], masks: Masks, given: bool, observation
     return chosen
 
 
-def _predicted(agent: Any, can_choose: bool, observations: Any, **masks: Any) -> Any:
-    """The actions of an agent with `predict`, without exploration where it lets one choose."""
-    greedy = {"deterministic": True} if can_choose else {}
+def _predicted(agent: Any, greedy: dict[str, bool], observations: Any, **masks: Any) -> Any:
     given = agent.predict(observations, **greedy, **masks)
     if isinstance(given, tuple):
         if len(given) > 1 and given[1] is not None:
@@ -273,14 +279,6 @@ def _predicted(agent: Any, can_choose: bool, observations: Any, **masks: Any) ->
                               "can be observed")  # fmt: skip
         return given[0]
     return given
-
-
-def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a function; none where it does not tell."""
-    try:
-        return inspect.signature(function).parameters
-    except FAILURES:  # no function, or one whose own repr raises while Python says so
-        return {}
 
 
 def _of_dicts(answer: Callable[..., Any], observations: Any) -> Any:
@@ -358,7 +356,7 @@ def _parts_taken(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[s
     """What a function takes of a step, in the order of its parameters, and their names where they
     must be given by keyword."""
     canonical = {alias: part for part, aliases in PARTS.items() for alias in aliases}
-    given = _parameters(function).values()
+    given = parameters_of(function).values()
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [
         one
