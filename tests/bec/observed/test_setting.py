@@ -15,7 +15,6 @@ from didact.bec.observed.setting import (
     enough_repeats,
     fit_notes,
     fitted_weights,
-    slack_of,
 )
 from didact.errors import InvalidModel, InvalidParameter
 from didact.report.words.observed import seen_lines
@@ -189,9 +188,9 @@ def test_certain_signs_are_wrong_no_more_often_than_told(draw, span):
     rng, n, repeats = np.random.default_rng(1), 5_000, 50
     each = draw(rng, (n, repeats, 1))  # truly 0: every claim of a sign is wrong
     rows, spread = each.mean(axis=1)[:, None], each.var(axis=1, ddof=1)[:, None, None] / repeats
-    slack = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats, span)
+    slack = bernstein_slack(spread.reshape(n, 1), repeats, span)
     assert float((rows[:, :, 0] - slack > 0).mean()) <= WRONG
-    small = slack_of(spread.reshape(n, 1, 1, 1), np.ones(1), repeats, 0.0)
+    small = bernstein_slack(spread.reshape(n, 1), repeats, 0.0)
     far_too_often = float((rows[:, :, 0] - small > 0).mean()) > 10 * WRONG
     assert far_too_often == (draw is _jackpots), "without the range jackpots are missed"
 

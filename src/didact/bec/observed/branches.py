@@ -307,18 +307,15 @@ class Block(NamedTuple):
 
     def measured(self) -> tuple[BlockRows, int]:
         """The rows, and the simulator steps spent."""
-        with within(self.end - Deadline.clock()):
-            return self._measured()
-
-    def _measured(self) -> tuple[BlockRows, int]:
         setting = self.setting
         before = setting.simulator.n_steps
         paid = BranchRewards(setting.rewards)
-        if setting.repeats == 1:
-            rows = branched_rows(setting, self.states, self.firsts, self.held, paid=paid)
-            found = BlockRows(rows, paid.record())
-        else:
-            found = self._repeated(paid)
+        with within(self.end - Deadline.clock()):
+            if setting.repeats == 1:
+                rows = branched_rows(setting, self.states, self.firsts, self.held, paid=paid)
+                found = BlockRows(rows, paid.record())
+            else:
+                found = self._repeated(paid)
         return found, setting.simulator.n_steps - before
 
     def _repeated(self, paid: BranchRewards) -> BlockRows:

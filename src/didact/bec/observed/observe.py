@@ -239,10 +239,17 @@ def observe(
         ready = ready_features(simulator)
         features, names = ready.features, list(ready.names) if names is None else names
         weights = ready.weights if weights is None else weights
-    asked = _asked(env, policy, (features, weights, names), float(discount))
+    if features is None:
+        weights = getattr(env, "weights", None) if weights is None else weights
+        features = _own(env, "features")
+        names = getattr(env, "feature_names", None) if names is None else names
+    if policy is None:
+        policy = _own(env, "best_policy")(float(discount))
     others = _alternatives(simulator.action_space, chosen, seed)
-    others = replace(others, masks=simulator.masks)
-    observer = _Observer(simulator, asked, chosen, others, (n_rollouts, length), episodes)
+    observer = _Observer(
+        *(simulator, policy, features, weights, names, float(discount), chosen),
+        *(replace(others, masks=simulator.masks), n_rollouts, length, episodes),
+    )
 
     with within(chosen.seconds):
         try:
@@ -324,40 +331,12 @@ def _own(env: Any, name: str) -> Any:
     return found
 
 
-class _Asked(NamedTuple):
-    """Who is observed and by which features, as given or as the environment brings them; weights
-    None: to be fitted."""
-
-    policy: Any
-    features: Any
-    weights: Any
-    names: Sequence[str] | None
-    discount: float
-
-
-def _asked(env: Any, policy: Any, reward: tuple[Any, Any, Any], discount: float) -> _Asked:
-    """What was given, completed by what the environment brings; reward: features, weights and
-    names."""
-    features, weights, names = reward
-    if features is None:
-        weights = getattr(env, "weights", None) if weights is None else weights
-        features = _own(env, "features")
-        names = getattr(env, "feature_names", None) if names is None else names
-    if policy is None:
-        policy = _own(env, "best_policy")(discount)
-    return _Asked(policy, features, weights, names, discount)
-
-
-def _values(space: Any) -> Any:
-    """How many values each of one row of whole numbers has; None where actions are no such row."""
-    if hasattr(space, "n"):  # MultiBinary has one, too
-        return np.full(space.shape, 2) if space.shape else None
-    return getattr(space, "nvec", None)
-
-
 def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternatives:
-    actions, values, held = settings.actions, _values(space), settings.held or (1,)
-    is_one, is_row = hasattr(space, "n") and not space.shape, np.ndim(values) == 1
+    actions, held = settings.actions, settings.held or (1,)
+    is_one = hasattr(space, "n") and not space.shape
+    # how many values each of a row of whole numbers has; MultiBinary has an n, too
+    values: Any = np.full(space.shape, 2) if hasattr(space, "n") else getattr(space, "nvec", None)
+    is_row = np.ndim(values) == 1
     if (is_one or is_row) and actions is not None:
         raise InvalidParameter("actions is for continuous actions; here all others are tried")
     if is_one:
@@ -382,22 +361,28 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
 
 
 class _Observer(NamedTuple):
-    """One observation, ready to run; size: rollouts and their length. It may run twice, because
-    chance can show itself late."""
+    """One observation, ready to run: who is observed and by which features, as given or as the
+    environment brings them; weights None: to be fitted. It may run twice, because chance can show
+    itself late."""
 
     simulator: Simulator
-    asked: _Asked
+    policy: Any
+    features: Any
+    weights: Any
+    names: Sequence[str] | None
+    discount: float
     settings: ObserveSettings
     alternatives: Alternatives
-    size: tuple[int, int | None]
+    n_rollouts: int
+    length: int | None
     episodes: list[Episode] | None
 
     def run(self, tolerance: Any, workers: ObserveWorkers, rng: np.random.Generator) -> Observed:
         """Roll out, calibrate, and measure the rows of all states along the rollouts."""
-        (n_rollouts, length), discount = self.size, self.asked.discount
+        length, discount = self.length, self.discount
         repeats = _repeats(self.simulator, self.settings.repeats)
-        seeds = rng.integers(2**31, size=n_rollouts).tolist()
-        given = self.asked.policy, self.asked.features, self.asked.names
+        seeds = rng.integers(2**31, size=self.n_rollouts).tolist()
+        given = self.policy, self.features, self.names
         act, phi = on_first_steps(self.simulator, given, seeds[:2])
         with within(share=ROLLED):
             whole = self._whole(act, phi, seeds if length is None else seeds[:N_RETURNS])
@@ -411,14 +396,15 @@ class _Observer(NamedTuple):
         elif length is not None:
             walked = followed(self.simulator.begin(seeds), act, phi, length)
         else:
-            n_states = min(DEFAULT_LENGTH * n_rollouts, self._in_time(each))
+            n_states = min(DEFAULT_LENGTH * self.n_rollouts, self._in_time(each))
             wanted = drawn_windows(whole.lengths, n_states, rng)
             batch = self.simulator.begin(seeds)
             walked = followed(batch, act, phi, wanted.shape[1], wanted)
             walked.later += whole.paid
         k = walked.features.shape[1]
+        names = tuple(self.names or map("feature {}".format, range(k)))
         draft = Setting(
-            *(self.simulator, act, phi, np.zeros(k), _names(self.asked.names, k), discount),
+            *(self.simulator, act, phi, np.zeros(k), names, discount),
             horizon=self.settings.horizon or math.ceil(LOOK / (1 - discount)),
             tolerance=1.0,
             scale=np.ones(k),
@@ -429,7 +415,11 @@ class _Observer(NamedTuple):
             seconds_a_step=each,
         )
         weighed, notes = self._with_weights(draft, walked)
-        notes += _seed_notes(self.episodes)
+        if any(episode.seed is None for episode in self.episodes or ()):
+            notes += (
+                "recorded episodes have no seeds: states were written from observations, and each "
+                "step showed what was recorded",
+            )
         of_state = _tell_forecast(weighed, len(walked.states))
         n_pilots, end = PILOTS, deadline()
         if end.is_set:
@@ -471,7 +461,7 @@ class _Observer(NamedTuple):
         end = deadline()
         if not end.is_set:
             return 2**31
-        n_steps = self._branch_steps(LOOK / (1 - self.asked.discount))
+        n_steps = self._branch_steps(LOOK / (1 - self.discount))
         return max(1, int(end.left / (seconds_a_step * n_steps)))
 
     def _fewer_repeats(self, repeats: int, whole: WholeEpisodes) -> int:
@@ -481,7 +471,7 @@ class _Observer(NamedTuple):
         if repeats == 1 or self.settings.repeats is not None or not end.is_set:
             return repeats
         n_branches = 1 + self.alternatives.n_others(self.simulator.action_space)
-        length = min(LOOK / (1 - self.asked.discount), float(whole.lengths.mean()))
+        length = min(LOOK / (1 - self.discount), float(whole.lengths.mean()))
         of_repeat = SOME_STATES * n_branches * length * whole.seconds_a_step
         return int(np.clip(end.left / max(of_repeat, 1e-12), MIN_REPEATS, repeats))
 
@@ -493,15 +483,14 @@ class _Observer(NamedTuple):
 
     def _whole(self, act: Policy, phi: Features, seeds: list[int]) -> WholeEpisodes:
         """Episodes to their end; where steps depend on chance they say nothing of one seed."""
-        far = math.ceil(FAR / (1 - self.asked.discount))
+        far = math.ceil(FAR / (1 - self.discount))
         limit = self.simulator.time_limit or far
         stage(f"following {len(seeds)} episodes to their end")
 
         def foretell(seconds_a_step: float) -> None:
             """Twice the episodes, and branches of those of their states that are looked at."""
-            n_rollouts, length = self.size
-            n_states = n_rollouts * min(DEFAULT_LENGTH, length or limit)
-            n_branches = n_states * self._branch_steps(LOOK / (1 - self.asked.discount))
+            n_states = self.n_rollouts * min(DEFAULT_LENGTH, self.length or limit)
+            n_branches = n_states * self._branch_steps(LOOK / (1 - self.discount))
             n_steps = 2 * len(seeds) * limit + n_branches
             seconds = min(n_steps * seconds_a_step, max(deadline().left, 1.0))
             words = (
@@ -516,34 +505,22 @@ class _Observer(NamedTuple):
     def _with_weights(self, draft: Setting, walked: Walked) -> tuple[Setting, tuple[str, ...]]:
         """The setting with its weights, given or fitted to episodes and branches, and with what
         all these steps paid; notes on the fit."""
-        far = math.ceil(FAR / (1 - self.asked.discount))
+        far = math.ceil(FAR / (1 - self.discount))
         with within(share=PROBED):
             steps = probed_rewards(draft, walked, far)
-        weights: Floats
         notes: tuple[str, ...] = ()
-        is_fitted = False
-        if self.asked.weights is not None:
-            weights = as_weights(self.asked.weights, len(draft.weights))
-        else:
+        is_fitted = self.weights is None
+        if is_fitted:
             record = BranchRewards(walked.paid(StepRewards(None))).add_all(steps).record()
             weights = fitted_weights(record, draft.feature_names)
-            is_fitted = True
             notes = fit_notes(record, draft.feature_names)
+        else:
+            weights = as_weights(self.weights, len(draft.weights))
         empty = replace(StepRewards(weights), declared=self.settings.reward_range, fitted=is_fitted)
         paid = walked.paid(empty)
         probed = BranchRewards(StepRewards(weights)).add_all(steps).record()
         rewards = paid.joined(probed).checked()
         return replace(draft, weights=weights, rewards=rewards), notes
-
-
-def _seed_notes(episodes: Sequence[Episode] | None) -> tuple[str, ...]:
-    """A note where recorded episodes have no seeds."""
-    if all(episode.seed is not None for episode in episodes or ()):
-        return ()
-    return (
-        "recorded episodes have no seeds: states were written from observations, and each step "
-        "showed what was recorded",
-    )
 
 
 def _return_notes(returns: Floats, expected: float | None) -> tuple[str, ...]:
@@ -591,10 +568,6 @@ def _fit_time(walked: Walked, n_states: float, rng: np.random.Generator) -> None
     sizes = np.cumsum([len(pieces[i]) for i in order])
     n = max(1, int((sizes <= n_states).sum()))
     walked.only(np.sort(np.concatenate([pieces[i] for i in order[:n]])))
-
-
-def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
-    return tuple(given or map("feature {}".format, range(k)))
 
 
 def _repeats(simulator: Simulator, given: int | None) -> int:

@@ -227,8 +227,7 @@ class BranchRewards:
 
 def fitted_weights(record: StepRewards, names: Sequence[str]) -> Floats:
     """Least-squares weights of all steps of a record; refused where the steps do not tell them."""
-    if record.factor is None or record.first is None or record.n_varied is None:
-        raise InvalidModel("weights cannot be fitted without a step; give weights")
+    assert record.factor is not None
     features, rewards = record.factor[:, :-1], record.factor[:, -1]
     sizes = np.linalg.norm(features, axis=0)
     steps = f"{record.n:,} steps"
@@ -253,8 +252,8 @@ def fitted_weights(record: StepRewards, names: Sequence[str]) -> Floats:
 
 def fit_notes(record: StepRewards, names: Sequence[str]) -> tuple[str, ...]:
     """Features whose weights were fitted by few steps, with their number."""
-    if record.first is None or record.n_varied is None:
-        return ()
+    assert record.first is not None
+    assert record.n_varied is not None
     few = [
         f"{name} varied on {n:,}"
         for name, n, first in zip(names, record.n_varied.tolist(), record.first, strict=True)
@@ -265,18 +264,6 @@ def fit_notes(record: StepRewards, names: Sequence[str]) -> tuple[str, ...]:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def slack_of(
-    covariances: Floats | None, weights: Floats, repeats: int, span: float, wrong: float = WRONG
-) -> Floats | float:
-    """How far rows . weights may be above the truth, (n, B), each but for this probability; 0
-    without chance. span: the range of rows . weights of single repeats."""
-    if covariances is None:
-        return 0.0
-    variances = np.einsum("nbij,i,j->nb", covariances, weights, weights)
-    # rounding may leave a variance of 0 slightly negative
-    return bernstein_slack(np.maximum(variances, 0.0), repeats, span, wrong)
 
 
 def bernstein_slack(variances: Floats, repeats: int, span: float, wrong: float = WRONG) -> Floats:
@@ -483,8 +470,14 @@ class Setting:
     def slack(
         self, covariances: Floats | None, weights: Floats, wrong: float = WRONG
     ) -> Floats | float:
-        """How far rows . weights may be above the truth by chance, (n, B)."""
-        return slack_of(covariances, weights, self.repeats, self.span(weights), wrong)
+        """How far rows . weights may be above the truth by chance, (n, B), each but for this
+        probability; 0 without chance."""
+        if covariances is None:
+            return 0.0
+        variances = np.einsum("nbij,i,j->nb", covariances, weights, weights)
+        # rounding may leave a variance of 0 slightly negative
+        span = self.span(weights)
+        return bernstein_slack(np.maximum(variances, 0.0), self.repeats, span, wrong)
 
     def span(self, weights: Floats) -> float:
         """The range of rows . weights of single repeats: what bounds of the reward say, else what

@@ -29,10 +29,6 @@ MAX_ENTRIES = 1_000
 """Entries of one container."""
 
 
-Place = tuple[tuple[Callable[[Any, Any], Any], Any], ...]
-"""Attributes and entries, one after the other."""
-
-
 class Source(NamedTuple):
     """A generator: its state, a way to put a state back, and one to seed it."""
 
@@ -79,23 +75,6 @@ GLOBAL = (
 def own_sources(env: Any) -> list[Source]:
     """The generators that an object holds, in the order of its attributes."""
     return [source_of(found) for found in _held(env) if _has_state(found)]
-
-
-def own_places(env: Any) -> list[Place]:
-    """Where an object holds generators: by which attributes and entries one comes to them."""
-    return [place for place, found in _walk(env) if _has_state(found)]
-
-
-def sources_at(env: Any, places: Sequence[Place]) -> list[Source]:
-    """The generators that another object of the same make holds in these places."""
-    found = []
-    for place in places:
-        here = env
-        for take, name in place:
-            here = take(here, name) if here is not None else None
-        if isinstance(here, KINDS):
-            found.append(source_of(here))
-    return found
 
 
 def shared_sources(env: Any) -> list[Source]:
@@ -149,55 +128,35 @@ def seed_all(sources: Sequence[Source], number: int) -> None:
 
 def _held(env: Any, *, in_functions: bool = False) -> list[Any]:
     """Generators among an object's attributes and what they hold."""
-    return [found for _, found in _walk(env, in_functions=in_functions)]
-
-
-def _walk(env: Any, *, in_functions: bool = False) -> list[tuple[Place, Any]]:
-    """Generators among an object's attributes and what they hold, each with its place."""
-    found: list[tuple[Place, Any]] = []
+    found: list[Any] = []
     seen: set[int] = set()
-    left: list[tuple[Place, Any]] = [((), env)]
+    left = [env]
     while left and len(seen) < MAX_LOOKED:
-        place, here = left.pop()
+        here = left.pop()
         if isinstance(here, PLAIN) or id(here) in seen:
             continue
         seen.add(id(here))
         if isinstance(here, KINDS):
-            found.append((place, here))
+            found.append(here)
         elif in_functions or not isinstance(here, types.FunctionType):
-            left.extend(((*place, (take, name)), part) for take, name, part in _parts(here))
+            left.extend(_parts(here))
     return found
 
 
-def _entry(holder: Any, name: Any) -> Any:
-    """An entry of a list or a dict; None where it is gone."""
-    try:
-        return holder[name]
-    except (LookupError, TypeError):
-        return None
-
-
-def _attribute(holder: Any, name: str) -> Any:
-    return getattr(holder, name, None)
-
-
-def _parts(here: Any) -> list[tuple[Callable[[Any, Any], Any], Any, Any]]:
-    """What an object holds, last first: how to take it, by which name, and itself."""
-    parts: list[tuple[Callable[[Any, Any], Any], Any, Any]]
+def _parts(here: Any) -> list[Any]:
+    """What an object holds, last first."""
     if isinstance(here, dict):
-        parts = [(_entry, name, part) for name, part in here.items()]
+        parts = list(here.values())
     elif isinstance(here, list | tuple):
-        parts = [(_entry, name, part) for name, part in enumerate(here)]
+        parts = list(here)
     elif isinstance(here, types.FunctionType):
-        filled = [cell for cell in here.__closure__ or () if _is_filled(cell)]
-        parts = [(_attribute, "", cell.cell_contents) for cell in filled]
+        parts = [cell.cell_contents for cell in here.__closure__ or () if _is_filled(cell)]
     elif isinstance(here, types.MethodType):
-        parts = [(_attribute, "__self__", here.__self__), (_attribute, "__func__", here.__func__)]
+        parts = [here.__self__, here.__func__]
     else:
         named = getattr(here, "__dict__", {})
-        parts = [(_attribute, name, part) for name, part in named.items() if name not in IDLE]
-        slots = [name for name in _slots(type(here)) if hasattr(here, name)]
-        parts += [(_attribute, name, getattr(here, name)) for name in slots]
+        parts = [part for name, part in named.items() if name not in IDLE]
+        parts += [getattr(here, name) for name in _slots(type(here)) if hasattr(here, name)]
     return parts[:MAX_ENTRIES][::-1]
 
 

@@ -18,12 +18,10 @@ from didact.worlds.simulators.batches import DrawsChance, Mask, Masks, Stepped
 from didact.worlds.simulators.generators import (
     Source,
     marks_of,
-    own_places,
     own_sources,
     put_states,
     seed_all,
     shared_sources,
-    sources_at,
     states_of,
     unchanged,
 )
@@ -246,9 +244,7 @@ class ObjectBatch:
         self._simulator, self._chance = simulator, chance
         self._envs, self._histories, self._shown = envs, histories, shown
         is_watched = not simulator.is_random
-        # where generators are held is looked up in one copy, as that takes longer than a step
-        places = own_places(envs[0]) if is_watched and envs else []
-        self._own = [sources_at(env, places) for env in envs]
+        self._own = [own_sources(env) if is_watched else [] for env in envs]
         self._marks = [marks_of(sources) for sources in self._own]
         self._shared = shared_sources(envs[0]) if is_watched and watch_shared and envs else []
         self._shared_marks = marks_of(self._shared)
