@@ -11,7 +11,6 @@ import pytest
 from didact import MDP, solve
 from didact.mdp import Task
 from didact.worlds import from_gymnasium, make
-from didact.worlds.gym.trained import environment_states
 from tests.command_line import refused
 
 pytestmark = pytest.mark.usefixtures("in_own_folder")
@@ -113,7 +112,7 @@ def test_taxis_policy_by_the_environments_numbers_is_explained(didact, tmp_path)
     task = from_gymnasium("Taxi-v4")
     plan = solve(task.mdp, task.true_weights)
     shares = np.full((500, 6), 1 / 6)
-    shares[list(environment_states(task, "Taxi-v4"))] = plan.policy
+    shares[[task.observation(state) for state in range(task.mdp.n_states)]] = plan.policy
     np.save(tmp_path / "all.npy", shares)
     answer = didact("explain", "Taxi-v4", "--policy", "all.npy", "--json")
     assert answer.code == 0

@@ -19,7 +19,7 @@ from didact.numerics.exact import Floats, Numbers
 from didact.planning import as_policy
 from didact.planning.policies import require_plain_numbers
 from didact.worlds.gym.runs import names_agent
-from didact.worlds.gym.trained import in_numbers, load_agent, refuse_pickle
+from didact.worlds.gym.trained import load_agent, refuse_pickle
 
 
 def read_policy(text: str, task: Task) -> Floats:
@@ -70,7 +70,7 @@ def _from_table(task: Task, table: Any, numbers: tuple[int, ...], n_states: int)
             f"must hold {expected} actions, or so many rows of {mdp.n_actions} probabilities; "
             f"the shape is {table.shape}"
         )
-    own = in_numbers(table, numbers, n_states)
+    own = table[np.asarray(numbers)] if len(table) == n_states else table
     if own.ndim == 2:
         return as_policy(mdp, own)
     return as_policy(mdp, lambda state: own[state] - task.first_action)

@@ -12,16 +12,11 @@ import pytest
 
 from didact.cli.policies import read_agent
 from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
-from didact.mdp.model import deciding_states, idle_states
+from didact.mdp.model import deciding_states
 from didact.planning import as_policy, solve
 from didact.worlds import from_gymnasium, make
 from didact.worlds.gym.runs import ALGORITHMS, NORMALISATIONS
-from didact.worlds.gym.trained import (
-    environment_states,
-    in_numbers,
-    load_agent,
-    policy_of_environment,
-)
+from didact.worlds.gym.trained import load_agent
 from tests.malicious import (
     agent_data,
     evil_pickle,
@@ -302,11 +297,16 @@ class Agent:
         return np.array(action), None
 
 
+def numbers_of(task):
+    """For each state of the task its number in the environment."""
+    return [task.observation(state) for state in range(task.mdp.n_states)]
+
+
 @pytest.mark.parametrize("name", [TAXI, CLIFF, "FrozenLake-v1"])
 def test_states_keep_their_numbers_in_the_environment(name):
     """A step of the environment goes where the task's own transitions say."""
     task = from_gymnasium(name, **({"is_slippery": False} if "Lake" in name else {}))
-    numbers = environment_states(task, name)
+    numbers = numbers_of(task)
     table = gymnasium.make(name, **({"is_slippery": False} if "Lake" in name else {})).unwrapped.P
     moves, mdp = task.mdp.transitions, task.mdp
     for state in np.flatnonzero(deciding_states(mdp)).tolist():
@@ -317,11 +317,11 @@ def test_states_keep_their_numbers_in_the_environment(name):
 
 def test_an_agent_is_asked_in_the_environments_numbers_without_exploration():
     task = from_gymnasium(TAXI)
-    plan, numbers = solve(task.mdp, task.true_weights), environment_states(task, TAXI)
+    plan, numbers = solve(task.mdp, task.true_weights), numbers_of(task)
     best = np.zeros(500, dtype=int)
     best[list(numbers)] = plan.optimal.argmax(axis=1)
     agent = Agent(best)
-    policy = as_policy(task.mdp, policy_of_environment(task, agent, TAXI))
+    policy = as_policy(task, agent)
     assert plan.optimal[policy > 0].all()
     assert {deterministic for _, deterministic in agent.asked} == {True}
     assert {state for state, _ in agent.asked} == {
@@ -329,20 +329,11 @@ def test_an_agent_is_asked_in_the_environments_numbers_without_exploration():
     }
 
 
-def test_tables_and_functions_are_read_by_the_environments_numbers():
+def test_functions_are_asked_in_the_environments_numbers():
     task = from_gymnasium(CLIFF)
     actions = np.arange(48) % 4
-    shares = np.eye(4)[actions]
-    wanted = as_policy(task.mdp, lambda s: actions[environment_states(task, CLIFF)[s]])
-    for given in (actions, shares, lambda state: actions[state]):
-        read = policy_of_environment(task, given, gymnasium.make(CLIFF))
-        used = ~idle_states(task.mdp)
-        assert np.array_equal(as_policy(task.mdp, read)[used], wanted[used])
-
-
-def test_a_table_of_another_size_is_left_alone():
-    table = np.arange(7)
-    assert in_numbers(table, range(3), 3) is table
+    wanted = as_policy(task.mdp, lambda s: actions[numbers_of(task)[s]])
+    assert np.array_equal(as_policy(task, lambda state: actions[state]), wanted)
 
 
 def test_agents_without_the_flag_work_too():
@@ -350,7 +341,9 @@ def test_agents_without_the_flag_work_too():
         def predict(self, observation):
             return 2
 
-    assert in_numbers(Plain(), [4, 5], 6)(1) == 2
+    task = from_gymnasium(CLIFF)
+    policy = as_policy(task, Plain())
+    assert (policy[deciding_states(task.mdp)].argmax(axis=1) == 2).all()
 
 
 @pytest.mark.parametrize("answer", [np.array([1, 2]), 0.5, None])
@@ -359,13 +352,8 @@ def test_an_agent_that_gives_no_action_is_refused(answer):
         def predict(self, observation):
             return answer
 
-    with pytest.raises(InvalidModel, match="must give one action"):
-        in_numbers(Odd(), [0], 1)(0)
-
-
-def test_a_task_from_elsewhere_is_refused():
-    with pytest.raises(InvalidParameter, match="must come from the environment Taxi-v"):
-        environment_states(make("six-cell"), "Taxi-v4")
+    with pytest.raises(InvalidModel, match="must"):
+        as_policy(from_gymnasium(CLIFF), Odd())
 
 
 @pytest.mark.slow
@@ -374,7 +362,7 @@ def test_a_real_stable_baselines_agent_is_read():
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
     agent = sb3.DQN("MlpPolicy", env, learning_starts=10, seed=0).learn(200)
     task = from_gymnasium("FrozenLake-v1", is_slippery=False)
-    policy = as_policy(task.mdp, policy_of_environment(task, agent, env))
+    policy = as_policy(task, agent)
     wanted = [int(agent.predict(s, deterministic=True)[0]) for s in range(16)]
     going = ~task.mdp.terminal
     assert policy[going].argmax(axis=1).tolist() == np.array(wanted)[going].tolist()

@@ -1,16 +1,11 @@
-"""Policies of environments: Stable-Baselines3 agents from files, and others by state numbers.
+"""Trained agents of Stable-Baselines3 and sb3-contrib, read from their files.
 
-**Files**, without unpickling anything. A file is a zip. Its member `data` is JSON, in which Python
+Nothing is unpickled. A file is a zip. Its member `data` is JSON, in which Python
 objects stand as pickles (':serialized:') beside readable texts of their parts; `policy.pth` holds
 the weights of the policy's networks. A pickle can run any code, so none is decoded: the policy is
 a class of Stable-Baselines3 or sb3-contrib, built anew from the readable parts and the spaces of
 the environment. Its weights are read by torch.load(weights_only=True), after the opcodes of their
-file were looked through. Where that is not enough, the user must say that the file is trusted.
-
-**State numbers.** A task may number its states otherwise than the environment that it was made
-from: `from_gymnasium` may add terminal copies. A table indexed by the environment's states, a
-function of an observation, or an agent with `predict` is asked here in the environment's own
-numbers."""
+file were looked through. Where that is not enough, the user must say that the file is trusted."""
 
 from __future__ import annotations
 
@@ -22,14 +17,14 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from didact.errors import DidactError, InvalidFile, InvalidModel, InvalidParameter, Unsupported
+from didact.errors import DidactError, InvalidFile, Unsupported
 from didact.files.extras import require_package
 from didact.files.reading import MAX_BYTES, open_file, shown_path
 from didact.inputs import (
@@ -38,13 +33,10 @@ from didact.inputs import (
     is_number,
     is_whole,
     own_code,
-    plain_array,
     reason_of,
     shown,
-    without_exploration,
 )
-from didact.mdp import Task
-from didact.worlds.gym.environments import describe, make_environment, open_environment
+from didact.worlds.gym.environments import make_environment
 from didact.worlds.gym.runs import (
     Normalised,
     agent_file,
@@ -498,7 +490,9 @@ def _built(
     if kind[0].endswith((".common.policies", ".maskable.policies")):
         made["ortho_init"] = False  # first weights are replaced, and such ones take long to find
     schedule = () if ".ars." in kind[0] else (_no_steps,)
-    policy = _class_named(*kind)(seen, taken, *schedule, **made)
+    module, name = kind
+    made_by = getattr(require_package(module, "sb3", f"agents with a {name}"), name)
+    policy = made_by(seen, taken, *schedule, **made)
     state = _acting_weights(kind[0], state, policy.state_dict())
     policy.load_state_dict(state)
     policy.set_training_mode(False)
@@ -535,11 +529,6 @@ def _acting_weights(module: str, state: dict[str, Any], own: dict[str, Any]) -> 
     return found
 
 
-def _class_named(module: str, name: str) -> Any:
-    """A class of POLICIES."""
-    return getattr(require_package(module, "sb3", f"agents with a {name}"), name)
-
-
 def _require_size(
     n_bytes: int,
     kind: tuple[str, str],
@@ -570,72 +559,3 @@ def _n_numbers(space: Any) -> int:
 def _no_steps(_: float) -> float:
     """A learning rate for what does not learn."""
     return 0.0
-
-
-_END = " (end)"
-
-
-def environment_states(task: Task, env: Any, **make_kwargs: Any) -> tuple[int, ...]:
-    """For each state of the task, its number in the environment that the task was made from.
-
-    env: the environment or its id; make_kwargs as for `from_gymnasium`.
-    """
-    notes = describe(open_environment(env, make_kwargs))
-    number = {name: state for state, name in enumerate(notes.state_names)}
-    if len(number) < notes.n_states:
-        raise InvalidModel("the environment must name its states differently; two share a name")
-    found = []
-    for state in range(task.mdp.n_states):
-        name = task.mdp.state_name(state)
-        if name.removesuffix(_END) not in number:
-            raise InvalidParameter(
-                f"the task must come from the environment {notes.name}; its state {name!r:.60} "
-                "does not"
-            )
-        found.append(number[name.removesuffix(_END)])
-    return tuple(found)
-
-
-def policy_of_environment(
-    task: Task, policy: Any, env: Any, **make_kwargs: Any
-) -> Callable[[int], Any] | Any:
-    """The policy in the task's states, from one in the environment's states.
-
-    policy: actions (S,) or probabilities (S, A) by the environment's state numbers, a function of
-    the number, or an object with `predict`.
-    """
-    opened = open_environment(env, make_kwargs)
-    return in_numbers(policy, environment_states(task, opened), describe(opened).n_states)
-
-
-def in_numbers(policy: Any, numbers: Sequence[int], n_states: int) -> Any:
-    """A policy on other state numbers: state s of the task is numbers[s] of n_states there."""
-    if hasattr(policy, "predict"):
-        answer = greedy_answer(policy)
-        return lambda state: answer(numbers[state])
-    if callable(policy):
-        return lambda state: policy(numbers[state])
-    table = np.asarray(plain_array(policy, "a policy"))
-    if table.ndim in (1, 2) and len(table) == n_states:
-        return table[np.asarray(numbers)]
-    return policy
-
-
-def greedy_answer(agent: Any) -> Callable[[int], int]:
-    """The agent's action in a state, without exploration where `predict` lets one choose."""
-    greedy = without_exploration(agent.predict)
-
-    def answer(state: int) -> int:
-        given = agent.predict(state, **greedy)
-        action = given[0] if isinstance(given, tuple) else given
-        try:
-            chosen = np.asarray(action).item()
-        except ValueError:
-            chosen = None
-        if chosen is None or chosen != int(chosen):
-            raise InvalidModel(
-                f"predict({state}) must give one action, a whole number; it gave {given!r:.60}"
-            )
-        return int(chosen)
-
-    return answer
