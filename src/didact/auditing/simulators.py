@@ -117,8 +117,7 @@ def audit_simulator(env: Any, agent: Any, features: Any, weights: Any, loss: Any
         setting = seen.setting
     if allowed is not None:
         # branches so long that what follows them is less than a quarter of the loss
-        share = min(1.0, allowed / 4 / setting.rewards.largest_return(setting.discount))
-        needed = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
+        needed = setting.rewards.horizon(setting.discount, allowed / 4)
         setting = replace(setting, tolerance=allowed, horizon=max(setting.horizon, needed))
     return _audited(seen, setting)
 

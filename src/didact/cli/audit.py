@@ -119,15 +119,11 @@ def _audit_simulator(
 ) -> int:
     """Audit an agent in a simulator, by default its own policy, and another in the same place."""
     from didact.auditing import audit
-    from didact.cli.observe import agent_of, environment_of
-    from didact.files.extras import named_object
+    from didact.cli.observe import agent_of, environment_of, features_of
     from didact.report.words.observed import audit_document, audit_lines
 
     with printing.waiting(f"auditing {agent or world.name}"):
         env = environment_of(world.name, options.read_settings(world.texts))
-        phi: Any = features
-        if features not in (None, "auto"):
-            phi = named_object(str(features), "--features")
         own = env.best_policy(0.99) if agent is None and hasattr(env, "best_policy") else None
         if agent is not None:
             own = agent_of(agent, env, trust_pickle)
@@ -138,6 +134,7 @@ def _audit_simulator(
         except ValueError:
             told = f"--loss must be a return in a simulator, as 0.5; it is {loss!r:.40}"
             raise InvalidParameter(told) from None
+        phi = features_of(features)
         first, second = audit(env, own, features=phi, weights=weights, loss=allowed), None
         if against is not None:
             other = agent_of(against, env, trust_pickle)

@@ -171,7 +171,6 @@ def observed_lesson(
     """
     from didact.bec import ObserveSettings, ObserveWorkers, observe
     from didact.bec.observed.result import OBSERVED_FORMAT
-    from didact.files.extras import named_object
     from didact.files.json import require_writable, write_text
     from didact.files.kinds import PAGE, archive_kind
     from didact.report.page.simulators import simulator_page
@@ -184,9 +183,6 @@ def observed_lesson(
     first = 0 if seed is None else seed
     env = environment_of(source, dict(parameters))
     agent = None if policy is None else agent_of(policy, env, trust_pickle)
-    phi: Any = features
-    if features not in (None, "auto"):
-        phi = named_object(str(features), "--features")
     if policy is not None and settings.get("expected_return") is None and names_agent(policy):
         settings["expected_return"] = recorded_return(policy)
     sampling, workers = (
@@ -194,7 +190,12 @@ def observed_lesson(
         for kind in (ObserveSettings, ObserveWorkers)
     )
     seen = observe(
-        *(env, agent), features=phi, settings=sampling, workers=workers, seed=first, **settings
+        *(env, agent),
+        features=features_of(features),
+        settings=sampling,
+        workers=workers,
+        seed=first,
+        **settings,
     )
     if out is not None:
         seen.save(out)
@@ -222,6 +223,13 @@ def environment_of(source: str, parameters: dict[str, Any]) -> Any:
     if not callable(found):
         raise InvalidParameter(f"{source} takes no parameters; leave {min(parameters)!r} out")
     return found(**parameters)
+
+
+def features_of(text: str | None) -> Any:
+    """The features that a text names; none, and 'auto', as they are."""
+    from didact.files.extras import named_object
+
+    return text if text in (None, "auto") else named_object(str(text), "--features")
 
 
 def agent_of(text: str, env: Any, trust_pickle: bool) -> Any:

@@ -112,6 +112,7 @@ JITTER = 1e-9
 anybody would call another state."""
 
 Options = TypeVar("Options")
+Four = tuple[Any, Any, Any, Any]
 
 
 class NoDifference(InvalidModel):
@@ -239,15 +240,10 @@ def observe(
         ready = ready_features(simulator)
         features, names = ready.features, list(ready.names) if names is None else names
         weights = ready.weights if weights is None else weights
-    if features is None:
-        weights = getattr(env, "weights", None) if weights is None else weights
-        features = _own(env, "features")
-        names = getattr(env, "feature_names", None) if names is None else names
-    if policy is None:
-        policy = _own(env, "best_policy")(float(discount))
+    asked = _completed(env, (policy, features, weights, names), float(discount))
     others = _alternatives(simulator.action_space, chosen, seed)
     observer = _Observer(
-        *(simulator, policy, features, weights, names, float(discount), chosen),
+        *(simulator, *asked, float(discount), chosen),
         *(replace(others, masks=simulator.masks), n_rollouts, length, episodes),
     )
 
@@ -360,6 +356,18 @@ def _alternatives(space: Any, settings: ObserveSettings, seed: Seed) -> Alternat
     return Alternatives(0, 0, low, high, width, RANDOM_ACTIONS, own_seed, held)
 
 
+def _completed(env: Any, given: Four, discount: float) -> Four:
+    """Policy, features, weights and names: as given, else what the environment brings."""
+    policy, features, weights, names = given
+    if features is None:
+        weights = getattr(env, "weights", None) if weights is None else weights
+        features = _own(env, "features")
+        names = getattr(env, "feature_names", None) if names is None else names
+    if policy is None:
+        policy = _own(env, "best_policy")(discount)
+    return policy, features, weights, names
+
+
 class _Observer(NamedTuple):
     """One observation, ready to run: who is observed and by which features, as given or as the
     environment brings them; weights None: to be fitted. It may run twice, because chance can show
@@ -402,9 +410,8 @@ class _Observer(NamedTuple):
             walked = followed(batch, act, phi, wanted.shape[1], wanted)
             walked.later += whole.paid
         k = walked.features.shape[1]
-        names = tuple(self.names or map("feature {}".format, range(k)))
         draft = Setting(
-            *(self.simulator, act, phi, np.zeros(k), names, discount),
+            *(self.simulator, act, phi, np.zeros(k), _names(self.names, k), discount),
             horizon=self.settings.horizon or math.ceil(LOOK / (1 - discount)),
             tolerance=1.0,
             scale=np.ones(k),
@@ -415,11 +422,7 @@ class _Observer(NamedTuple):
             seconds_a_step=each,
         )
         weighed, notes = self._with_weights(draft, walked)
-        if any(episode.seed is None for episode in self.episodes or ()):
-            notes += (
-                "recorded episodes have no seeds: states were written from observations, and each "
-                "step showed what was recorded",
-            )
+        notes += _seed_notes(self.episodes)
         of_state = _tell_forecast(weighed, len(walked.states))
         n_pilots, end = PILOTS, deadline()
         if end.is_set:
@@ -523,6 +526,16 @@ class _Observer(NamedTuple):
         return replace(draft, weights=weights, rewards=rewards), notes
 
 
+def _seed_notes(episodes: Sequence[Episode] | None) -> tuple[str, ...]:
+    """A note where recorded episodes have no seeds."""
+    if all(episode.seed is not None for episode in episodes or ()):
+        return ()
+    return (
+        "recorded episodes have no seeds: states were written from observations, and each step "
+        "showed what was recorded",
+    )
+
+
 def _return_notes(returns: Floats, expected: float | None) -> tuple[str, ...]:
     """A note, and a warning, where returns of episodes are far below the expected one."""
     if expected is None:
@@ -568,6 +581,10 @@ def _fit_time(walked: Walked, n_states: float, rng: np.random.Generator) -> None
     sizes = np.cumsum([len(pieces[i]) for i in order])
     n = max(1, int((sizes <= n_states).sum()))
     walked.only(np.sort(np.concatenate([pieces[i] for i in order[:n]])))
+
+
+def _names(given: Sequence[str] | None, k: int) -> tuple[str, ...]:
+    return tuple(given or map("feature {}".format, range(k)))
 
 
 def _repeats(simulator: Simulator, given: int | None) -> int:
@@ -647,8 +664,7 @@ def _calibrated(
     steps = horizon or setting.horizon
     if horizon is None:
         # a quarter of the tolerance leaves room for the other errors
-        share = min(1.0, chosen / 4 / setting.rewards.largest_return(setting.discount))
-        steps = max(1, math.ceil(math.log(share) / math.log(setting.discount)))
+        steps = setting.rewards.horizon(setting.discount, chosen / 4)
     return replace(setting, scale=scale, tolerance=chosen, horizon=steps)
 
 
@@ -742,9 +758,6 @@ def _longer(setting: Setting) -> str:
     left = setting.tolerance - setting.rewards.unexplained(setting.discount)
     if setting.tail <= setting.tolerance or left <= 0:
         return ""
-    share = left / 2 / setting.rewards.largest_return(setting.discount)
+    enough = setting.rewards.horizon(setting.discount, left / 2)
     low, high = setting.rewards.bounds
-    return (
-        f". Rewards are between {low:.3g} and {high:.3g}: give "
-        f"horizon={math.ceil(math.log(share) / math.log(setting.discount))}"
-    )
+    return f". Rewards are between {low:.3g} and {high:.3g}: give horizon={enough}"

@@ -166,6 +166,11 @@ class StepRewards:
         """What may follow after the horizon, in return."""
         return self.largest_return(discount) * discount**horizon
 
+    def horizon(self, discount: float, left: float) -> int:
+        """The steps after which no more than so much return may follow."""
+        share = min(1.0, left / self.largest_return(discount))
+        return max(1, math.ceil(math.log(share) / math.log(discount)))
+
     def unexplained(self, discount: float) -> float:
         """What the features may miss of a difference of returns."""
         return 2 * self.missed / (1 - discount)

@@ -56,32 +56,24 @@ MAX_OBSERVED = 1_000_000
 """Numbers of an observation: Gymnasium keeps bounds for each."""
 UNTRUSTED = "a pickle can run any code; say --trust-pickle (trust_pickle=True) if you trust it"
 
-POLICIES = {
-    "stable_baselines3.common.policies": (
-        *("ActorCriticPolicy", "ActorCriticCnnPolicy", "MultiInputActorCriticPolicy"),
-    ),
-    "stable_baselines3.dqn.policies": ("DQNPolicy", "CnnPolicy", "MultiInputPolicy"),
-    "stable_baselines3.sac.policies": ("SACPolicy", "CnnPolicy", "MultiInputPolicy"),
-    "stable_baselines3.td3.policies": ("TD3Policy", "CnnPolicy", "MultiInputPolicy"),
+OF_KINDS = ("CnnPolicy", "MultiInputPolicy")
+OF_ACTORS = ("ActorCriticPolicy", "ActorCriticCnnPolicy", "MultiInputActorCriticPolicy")
+POLICIES: dict[str, tuple[tuple[str, ...], list[int]]] = {
+    "stable_baselines3.common.policies": (OF_ACTORS, [64, 64]),
+    "stable_baselines3.dqn.policies": (("DQNPolicy", *OF_KINDS), [64, 64]),
+    "stable_baselines3.sac.policies": (("SACPolicy", *OF_KINDS), [256, 256]),
+    "stable_baselines3.td3.policies": (("TD3Policy", *OF_KINDS), [400, 300]),
     "sb3_contrib.common.maskable.policies": (
-        *("MaskableActorCriticPolicy", "MaskableActorCriticCnnPolicy"),
-        "MaskableMultiInputActorCriticPolicy",
+        tuple(f"Maskable{kind}" for kind in OF_ACTORS),
+        [64, 64],
     ),
-    "sb3_contrib.qrdqn.policies": ("QRDQNPolicy", "CnnPolicy", "MultiInputPolicy"),
-    "sb3_contrib.tqc.policies": ("TQCPolicy", "CnnPolicy", "MultiInputPolicy"),
-    "sb3_contrib.crossq.policies": ("CrossQPolicy",),
-    "sb3_contrib.ars.policies": ("ARSPolicy", "ARSLinearPolicy"),
+    "sb3_contrib.qrdqn.policies": (("QRDQNPolicy", *OF_KINDS), [64, 64]),
+    "sb3_contrib.tqc.policies": (("TQCPolicy", *OF_KINDS), [256, 256]),
+    "sb3_contrib.crossq.policies": (("CrossQPolicy",), [256, 256]),
+    "sb3_contrib.ars.policies": (("ARSPolicy", "ARSLinearPolicy"), []),
 }
-"""Classes of policies by module; DDPG has those of TD3, TRPO those of PPO."""
-HIDDEN = dict(
-    zip(
-        POLICIES,
-        ([64, 64], [64, 64], [256, 256], [400, 300], [64, 64], [64, 64], [256, 256], [256, 256],
-         []),
-        strict=True,
-    )
-)  # fmt: skip
-"""Widths of layers where a file names none."""
+"""Classes of policies by module, and widths of layers where a file names none; DDPG has those of
+TD3, TRPO those of PPO."""
 ACTING = {"dqn": "q_net.", "qrdqn": "quantile_net.", "sac": "actor.", "td3": "actor.",
           "tqc": "actor.", "crossq": "actor."}  # fmt: skip
 """Of a policy of several networks, the one that acts; older files name the others otherwise."""
@@ -267,7 +259,7 @@ def _class_of(written: Any) -> tuple[str, str]:
             f"its policy {name} remembers earlier observations; only agents without memory, which "
             "act on what they see alone, can be observed"
         )
-    if not isinstance(module, str) or name not in POLICIES.get(module, ()):
+    if not isinstance(module, str) or module not in POLICIES or (name not in POLICIES[module][0]):
         raise _needs_pickle(f"its policy {shown(name or module)}, none that is known here,")
     return module, name
 
@@ -540,7 +532,7 @@ def _require_size(
     is_cnn = kind[1].endswith("CnnPolicy")
     if is_cnn:
         n_features = options.get("features_extractor_kwargs", {}).get("features_dim", 512)
-    layers = options.get("net_arch", [] if is_cnn else HIDDEN[kind[0]])
+    layers = options.get("net_arch", [] if is_cnn else POLICIES[kind[0]][1])
     networks = list(layers.values()) if isinstance(layers, dict) else [layers]
     sizes = [sum(a * b for a, b in pairwise([n_features, *each, 1])) for each in networks]
     n_weights = n_actions + sum(sizes) + (options.get("n_critics", 1) - 1) * min(sizes, default=0)

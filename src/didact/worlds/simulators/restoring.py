@@ -40,6 +40,9 @@ MAX_EPISODE = 1000
 """Steps of a whole episode, where the environment does not say its own limit."""
 
 
+Floats = NDArray[np.floating[Any]]
+
+
 class History(NamedTuple):
     """How an environment came where it is."""
 
@@ -160,26 +163,33 @@ class Replaying:
         return None
 
 
-def _are_numbers(state: Sequence[Any]) -> bool:
-    """Whether these are real numbers, some of them not whole by their type."""
+def _numbers_of(state: Any) -> Floats | None:
+    """A state of real numbers as an array: an array, a list or a tuple, some of whose entries are
+    not whole by their type; None of others."""
+    if isinstance(state, np.ndarray):
+        return state if state.dtype.kind == "f" else None
+    if type(state) not in (tuple, list):
+        return None
+    # some entries are whole at times: MountainCar stops at its wall with the speed 0
     reals = [isinstance(x, float | np.floating) for x in state]
     whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in state]
-    return any(reals) and all(map(max, reals, whole))
+    are_numbers = any(reals) and all(map(max, reals, whole))
+    return np.array(state, dtype=np.float64) if are_numbers else None
+
+
+def _as_state(numbers: NDArray[Any], state: Any) -> Any:
+    """Numbers in the form of a state."""
+    if isinstance(state, np.ndarray):
+        return numbers.astype(state.dtype)
+    return type(state)(numbers.tolist())
 
 
 def moved_numbers(state: Any, size: float, rng: np.random.Generator) -> Any:
     """An array, a list or a tuple of real numbers, each off by so small a share; else None."""
-    # some entries are whole at times: MountainCar stops at its wall with the speed 0
-    if isinstance(state, tuple | list) and _are_numbers(state):
-        array = np.array(state, dtype=np.float64)
-    elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
-        array = state
-    else:
+    given = _numbers_of(state)
+    if given is None:
         return None
-    moved = (array * (1 + size * rng.standard_normal(array.shape))).astype(array.dtype)
-    if isinstance(state, np.ndarray):
-        return moved
-    return type(state)(moved.tolist()) if type(state) in (tuple, list) else None
+    return _as_state(given * (1 + size * rng.standard_normal(given.shape)), state)
 
 
 def put_state(plain: Any, observed: NDArray[Any]) -> bool:
@@ -195,12 +205,10 @@ def put_state(plain: Any, observed: NDArray[Any]) -> bool:
         plain.set_state(whole[: data.qpos.size], whole[data.qpos.size :])
         return True
     state: Any = getattr(plain, "state", None)
-    is_listed = type(state) in (tuple, list) and _are_numbers(state)
-    if not (is_listed or (isinstance(state, np.ndarray) and state.dtype.kind == "f")):
+    given = _numbers_of(state)
+    if given is None or given.shape != observed.shape:
         return False
-    if np.shape(state) != observed.shape:
-        return False
-    plain.state = type(state)(observed.tolist()) if is_listed else observed.astype(state.dtype)
+    plain.state = _as_state(observed, state)
     return True
 
 
@@ -234,9 +242,22 @@ def find_way(make: Callable[[], Any], name: str, restore: str = "auto") -> Way:
 
 def why_not(way: Way, make: Callable[[], Any]) -> str:
     """Why a way does not restore this environment to the bit; nothing where it does."""
+    return _first_reason(lambda seed, n_before: _tried(way, make, seed, n_before))
+
+
+def why_other(env: Any, make: Callable[[], Any]) -> str:
+    """Why what `make` makes does not do what an environment does; nothing where it does.
+
+    Both are stepped from the same seeds and by the same actions, one after the other.
+    """
+    return _first_reason(lambda seed, _: _compared(env, make(), seed))
+
+
+def _first_reason(reason_of_trial: Callable[[int, int], str]) -> str:
+    """What is first found wrong in an episode; nothing where all is well."""
     for seed, n_before in TRIALS:
         try:
-            reason = _tried(way, make, seed, n_before)
+            reason = reason_of_trial(seed, n_before)
         except FAILURES as error:
             reason = f"it fails, {reason_of(error)}"
         if reason:
@@ -271,21 +292,6 @@ def _tried(way: Way, make: Callable[[], Any], seed: int, n_before: int) -> str:
                 states[i] = states_of(shared)
                 if not same(line, expected[t]):
                     return f"{t + 1} steps later a copy differs from the original"
-    return ""
-
-
-def why_other(env: Any, make: Callable[[], Any]) -> str:
-    """Why what `make` makes does not do what an environment does; nothing where it does.
-
-    Both are stepped from the same seeds and by the same actions, one after the other.
-    """
-    for seed, _ in TRIALS:
-        try:
-            reason = _compared(env, make(), seed)
-        except FAILURES as error:
-            reason = f"it fails, {reason_of(error)}"
-        if reason:
-            return reason
     return ""
 
 
