@@ -133,7 +133,11 @@ def _audited(seen: Observed, setting: Setting) -> SimulatorAudit:
     margins = fresh.measured.rows @ setting.weights
     gains = np.maximum(-margins.min(axis=1), 0.0)
     worst = np.argsort(-gains, kind="stable")[:WORST]
-    returns = _returns(setting)
+    # whole episodes, those of the same seeds for every agent
+    far, limit = math.ceil(FAR / (1 - setting.discount)), setting.simulator.time_limit
+    seeds = stream(0, "returns").integers(2**31, size=EPISODES).tolist()
+    batch = setting.simulator.begin(seeds)
+    returns = whole_episodes(batch, setting.policy, setting.features, limit or far).returns
     status = "pass" if high <= ALLOWED else "fail" if low > ALLOWED else "undecided"
     return SimulatorAudit(
         status,
@@ -156,11 +160,3 @@ def _audited(seen: Observed, setting: Setting) -> SimulatorAudit:
         seen,
         assumptions_of(fresh.setting)[1:],
     )
-
-
-def _returns(setting: Setting) -> Floats:
-    """Undiscounted returns of whole episodes, those of the same seeds for every agent."""
-    far, limit = math.ceil(FAR / (1 - setting.discount)), setting.simulator.time_limit
-    seeds = stream(0, "returns").integers(2**31, size=EPISODES).tolist()
-    batch = setting.simulator.begin(seeds)
-    return whole_episodes(batch, setting.policy, setting.features, limit or far).returns

@@ -96,8 +96,7 @@ def measure(
     firsts = np.concatenate([own[:, None], others], axis=1)
     held = setting.alternatives.steps_held(others.shape[1])
     found, known = measure_actions(setting, states, firsts, rng, held)
-    numbers = np.arange(len(states)) if found.numbers is None else found.numbers
-    return Measured(found.rows, others[numbers], found.covariances, known, numbers)
+    return Measured(found.rows, others[found.numbers], found.covariances, known, found.numbers)
 
 
 def measure_actions(
@@ -270,14 +269,14 @@ class BlockRows(NamedTuple):
 
     covariances, extremes: where steps depend on chance, the rows' covariances (n, B, k, k) and the
     least and the largest entries (2, k) of single repeats. numbers: of the states that were
-    measured before a deadline; None: of all.
+    measured before a deadline.
     """
 
     rows: Floats
     rewards: StepRewards
     covariances: Floats | None = None
     extremes: Floats | None = None
-    numbers: Indices | None = None
+    numbers: Indices = np.empty(0, np.int64)
 
     @classmethod
     def joined(cls, parts: Sequence[BlockRows]) -> BlockRows:
@@ -375,12 +374,9 @@ def measure_blocks(blocks: Sequence[Block], workers: ObserveWorkers) -> BlockRow
                     workers.progress(sum(len(each.rows) for each in done), total, rate)
     if known is not None and not is_cut:
         known.remove()
-    joined = BlockRows.joined(done)
-    if not is_cut:
-        return joined
     starts = np.cumsum([0, *(len(block.states) for block in blocks)])
     measured = [low + np.arange(len(each.rows)) for low, each in zip(starts, done, strict=False)]
-    return joined._replace(numbers=np.concatenate(measured))
+    return BlockRows.joined(done)._replace(numbers=np.concatenate(measured))
 
 
 def _is_here(blocks: Sequence[Block], workers: ObserveWorkers) -> bool:

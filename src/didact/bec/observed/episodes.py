@@ -194,16 +194,12 @@ def drawn_windows(
     wanted = np.arange(lengths.max())[None] < lengths[:, None]
     if wanted.sum() <= n_states:
         return wanted
-    runs = [
-        (number, first)
-        for number, n in enumerate(lengths.tolist())
-        for first in range(0, n, WINDOW)
-    ]
+    firsts = wanted[:, ::WINDOW]
+    runs = np.argwhere(firsts)
     some = rng.permutation(len(runs))[: max(1, n_states // WINDOW)]
-    chosen = np.zeros_like(wanted)
-    for number, first in (runs[i] for i in some):
-        chosen[number, first : first + WINDOW] = True
-    return wanted & chosen
+    chosen = np.zeros_like(firsts)
+    chosen[tuple(runs[some].T)] = True
+    return wanted & chosen.repeat(WINDOW, axis=1)[:, : wanted.shape[1]]
 
 
 def replayed(
@@ -326,23 +322,14 @@ def own_actions(setting: Setting) -> Choose:
     return lambda batch: setting.policy(batch.observations)
 
 
-class SampledStates(NamedTuple):
-    """Where episodes stood at their times: states as the simulator saves them, what they show, and
-    the times."""
-
-    states: list[Any]
-    observations: list[Any]
-    times: list[int]
-
-    def __len__(self) -> int:
-        return len(self.states)
+Sampled = list[tuple[Any, Any, int]]
+"""Where episodes stood at their times: states as the simulator saves them, what they show, and the
+times."""
 
 
-def sample_states(
-    setting: Setting, n: int, rng: np.random.Generator
-) -> tuple[SampledStates, Setting]:
+def sample_states(setting: Setting, n: int, rng: np.random.Generator) -> tuple[Sampled, Setting]:
     """n independent states of the policy, and the setting that knows what these episodes paid."""
-    found = SampledStates([], [], [])
+    found: Sampled = []
     for _ in range(MAX_REDRAWS):
         if len(found) == n:
             return found, setting
@@ -355,7 +342,7 @@ def sample_states(
 
 
 def walk_to_times(
-    setting: Setting, choose: Choose, n: int, rng: np.random.Generator, found: SampledStates
+    setting: Setting, choose: Choose, n: int, rng: np.random.Generator, found: Sampled
 ) -> StepRewards:
     """Follow n episodes to their times and add where they stand; what has ended is left out.
 
@@ -368,10 +355,7 @@ def walk_to_times(
         there = left == t
         if there.any():
             saved, shown_now = batch.saved_states(), batch.observations
-            for i in np.flatnonzero(there):
-                found.states.append(saved[i])
-                found.observations.append(shown_now[i])
-                found.times.append(t)
+            found += [(saved[i], shown_now[i], t) for i in np.flatnonzero(there)]
             batch.keep(~there)
             left = left[~there]
             if not len(left):

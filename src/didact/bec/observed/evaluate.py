@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from didact.bec.observed.branches import measure, measure_actions
-from didact.bec.observed.episodes import Choose, SampledStates, own_actions, walk_to_times
+from didact.bec.observed.episodes import Choose, Sampled, own_actions, walk_to_times
 from didact.bec.observed.result import Observed
 from didact.bec.observed.setting import Floats, Setting
 from didact.errors import InvalidParameter
@@ -119,30 +119,19 @@ def evaluate(
         return evaluate_on_task(task, policy, plan=plan)
     if plan is not None:
         raise InvalidParameter("plan is for tasks; in a simulator give a planner, or leave it out")
-    return _evaluate_observed(
-        task,
-        policy,
-        planner,
-        DEFAULT_STATES if n_states is None else n_states,
-        DEFAULT_SEED if seed is None else seed,
-    )
-
-
-def _evaluate_observed(
-    seen: Observed, policy: Any, planner: Any, n_states: int, seed: Seed
-) -> ObservedEvaluation:
-    n, setting = whole_number(n_states, "n_states", 2), seen.setting
-    rng = as_generator(seed, "evaluate")
+    n = whole_number(DEFAULT_STATES if n_states is None else n_states, "n_states", 2)
+    rng = as_generator(DEFAULT_SEED if seed is None else seed, "evaluate")
+    setting = task.setting
     asked = getattr(policy, "weights", policy)
     if callable(asked) or hasattr(asked, "predict"):
         if planner is not None:
             raise InvalidParameter("planner is for weights; a policy needs none")
-        other = batch_policy(asked, setting.simulator, seen.observations[:2])
+        other = batch_policy(asked, setting.simulator, task.observations[:2])
     else:
         weights = as_weights(asked, len(setting.weights))
         if planner is None:
             return _compared(setting, _by_branching(setting, weights, rng), n, rng, rolled=False)
-        other = _planned(seen, weights, planner)
+        other = _planned(task, weights, planner)
     return _compared(setting, lambda batch: other(batch.observations), n, rng, rolled=True)
 
 
@@ -176,7 +165,7 @@ def _compared(
     setting: Setting, choose: Choose, n: int, rng: np.random.Generator, *, rolled: bool
 ) -> ObservedEvaluation:
     """By rows at geometric times along the other policy, and by returns where it is rolled out."""
-    found = SampledStates([], [], [])
+    found: Sampled = []
     walk_to_times(setting, choose, n, rng, found)
     gaps, differs = np.zeros(n), np.zeros(n)
     if len(found):
@@ -195,16 +184,16 @@ def _compared(
 
 
 def _rows_of_changes(
-    setting: Setting, choose: Choose, found: SampledStates, rng: np.random.Generator
+    setting: Setting, choose: Choose, found: Sampled, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
     """The states where it acts differently, and the row of its action in each, (m, k)."""
-    batch = setting.simulator.resume(found.states)
+    batch = setting.simulator.resume([state for state, _, _ in found])
     own, its = setting.policy(batch.observations), choose(batch)
     batch.keep(np.zeros(len(found), dtype=np.bool_))
     changed = np.flatnonzero((own != its).reshape(len(own), -1).any(axis=1))
     if not len(changed):
         return changed, np.empty((0, len(setting.weights)))
-    states = [found.states[i] for i in changed]
+    states = [found[i][0] for i in changed]
     firsts = np.stack([own[changed], its[changed]], axis=1)
     measured, _ = measure_actions(setting, states, firsts, rng)
     return changed, measured.rows[:, 0]

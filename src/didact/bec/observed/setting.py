@@ -162,10 +162,6 @@ class StepRewards:
         low, high = self.bounds
         return max(high - low, 1e-300) / (1 - discount)
 
-    def tail(self, discount: float, horizon: int) -> float:
-        """What may follow after the horizon, in return."""
-        return self.largest_return(discount) * discount**horizon
-
     def horizon(self, discount: float, left: float) -> int:
         """The steps after which no more than so much return may follow."""
         share = min(1.0, left / self.largest_return(discount))
@@ -500,7 +496,7 @@ class Setting:
     @property
     def tail(self) -> float:
         """What may follow after the horizon, in return."""
-        return self.rewards.tail(self.discount, self.horizon)
+        return self.rewards.largest_return(self.discount) * self.discount**self.horizon
 
     @property
     def error(self) -> float:

@@ -164,12 +164,13 @@ class Fresh:
 
     def __init__(self, setting: Setting, n: int, rng: np.random.Generator):
         found, setting = sample_states(setting, n, rng)
-        observations = np.stack(found.observations)
-        self.measured = measure(setting, found.states, observations, rng)
+        states, shown_then, times = zip(*found, strict=True)
+        observations = np.stack(shown_then)
+        self.measured = measure(setting, states, observations, rng)
         numbers = self.measured.numbers
         self.n_missing = n - len(numbers)
-        self.states = [found.states[i] for i in numbers]
-        self.observations, self.times = observations[numbers], np.array(found.times)[numbers]
+        self.states = [states[i] for i in numbers]
+        self.observations, self.times = observations[numbers], np.array(times)[numbers]
         self.own = setting.policy(observations)[numbers]
         self.others, self.setting = self.measured.others, self.measured.setting
         rows, covariances = self.measured.rows, self.measured.covariances

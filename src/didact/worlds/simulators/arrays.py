@@ -260,13 +260,10 @@ class VectorEntry:
         """States in the environment's own precision."""
         return states.astype(self._dtype)
 
-    def is_made_as(self, env: Any) -> bool:
-        """Whether another vector environment is of the same class."""
-        return type(env) is type(self._env)
-
-    def same_settings(self, env: Any) -> bool:
-        """Whether its numbers and texts are those of another one."""
-        return _settings(env) == _settings(self._env)
+    def settings_as(self, env: Any) -> bool | None:
+        """Whether another vector environment has the same numbers and texts; None where it is of
+        another class."""
+        return _settings(env) == _settings(self._env) if type(env) is type(self._env) else None
 
     def drawn(self) -> Any:
         """One object that draws itself, and what sets its state; None where it was changed."""

@@ -36,10 +36,6 @@ class Source(NamedTuple):
     put: Callable[[Any], Any]
     seed: Callable[[int], Any]
 
-    def mark(self) -> Any:
-        """The state as something that can be compared."""
-        return _comparable(self.get())
-
 
 def source_of(generator: Any) -> Source:
     """Of a generator of NumPy or of Python."""
@@ -96,7 +92,7 @@ def shared_sources(env: Any) -> list[Source]:
 
 def marks_of(sources: Sequence[Source]) -> list[Any]:
     """The states of generators, to be compared with later ones."""
-    return [source.mark() for source in sources]
+    return [_comparable(source.get()) for source in sources]
 
 
 def states_of(sources: Sequence[Source]) -> list[Any]:

@@ -271,20 +271,22 @@ def _pursued(table: Floats, rewards: Floats, enough: float) -> tuple[list[int], 
     units = table / np.where(sizes > 0, sizes, 1.0)
     chosen: list[int] = []
     fitted: Floats = np.empty(0)
+
+    def fit(columns: list[int]) -> Floats:
+        return np.asarray(np.linalg.lstsq(table[:, columns], rewards, rcond=None)[0], float)
+
     left = rewards
     while np.abs(left).max() > enough and len(chosen) < min(MAX_TERMS, table.shape[1]):
         chosen.append(int(np.abs(units.T @ left).argmax()))
         if len(set(chosen)) < len(chosen):
             chosen.pop()
             break
-        fitted = np.asarray(np.linalg.lstsq(table[:, chosen], rewards, rcond=None)[0], float)
+        fitted = fit(chosen)
         left = rewards - table[:, chosen] @ fitted
     # a term that only a wrong start brought in goes
     for column in list(chosen):
         rest = [other for other in chosen if other != column]
-        weights: Floats = np.empty(0)
-        if rest:
-            weights = np.asarray(np.linalg.lstsq(table[:, rest], rewards, rcond=None)[0], float)
+        weights = fit(rest)
         if np.abs(rewards - table[:, rest] @ weights).max() <= max(enough, np.abs(left).max()):
             chosen, fitted = rest, weights
     return chosen, fitted

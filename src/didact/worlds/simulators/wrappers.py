@@ -59,31 +59,32 @@ def taken_apart(env: Any) -> tuple[Any, View | None]:
     )
 
 
+APART = {
+    "SubprocVecEnv": "make it with vec_env_cls=DummyVecEnv, or give a function that makes one "
+    "environment",
+    "AsyncVectorEnv": "give its function env.env_fns[0], or make it with vectorization_mode='sync'",
+}
+
+
 def _first(env: Any, kind: str) -> Any:
     """An environment as a vector environment without wrappers has it."""
     inside = getattr(env, "envs", None)
     if isinstance(inside, list | tuple) and inside and hasattr(inside[0], "reset"):
         return inside[0]
-    if kind == "SubprocVecEnv":
+    if kind in APART:
         raise Unsupported(
-            "SubprocVecEnv steps environments in other processes, where they cannot be copied; "
-            "make it with vec_env_cls=DummyVecEnv, or give a function that makes one environment"
-        )
-    if kind == "AsyncVectorEnv":
-        raise Unsupported(
-            "AsyncVectorEnv steps environments in other processes, where they cannot be copied; "
-            "give its function env.env_fns[0], or make it with vectorization_mode='sync'"
+            f"{kind} steps environments in other processes, where they cannot be copied; "
+            f"{APART[kind]}"
         )
     plain, id = env.unwrapped, getattr(getattr(env, "spec", None), "id", "")
     registered = vector_entry(id) if id else None
-    if registered is None or not registered.is_made_as(plain):
+    is_same = None if registered is None else registered.settings_as(plain)
+    if is_same is None:
         raise Unsupported(
             f"{kind} steps several environments at once and cannot be taken apart; give one of "
             "them, or start(n, rng) and step(states, actions) on arrays (docs/simulators.md)"
         )
-    if registered.same_settings(plain):
-        return id
-    return VectorEntry(copy.deepcopy(plain), id, is_changed=True)
+    return id if is_same else VectorEntry(copy.deepcopy(plain), id, is_changed=True)
 
 
 def framed(env: Any, n: int) -> Frames:
