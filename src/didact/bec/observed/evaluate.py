@@ -27,7 +27,7 @@ from didact.mdp import Task
 from didact.planning import Evaluation, Plan
 from didact.planning import evaluate as evaluate_on_task
 from didact.random import Seed, as_generator
-from didact.worlds.simulators.batches import Policy, SimulatorBatch, as_weights, batch_policy
+from didact.worlds.simulators.batches import SimulatorBatch, as_weights, batch_policy
 
 DEFAULT_STATES, DEFAULT_SEED = 300, 2
 
@@ -126,23 +126,18 @@ def evaluate(
     if callable(asked) or hasattr(asked, "predict"):
         if planner is not None:
             raise InvalidParameter("planner is for weights; a policy needs none")
-        other = batch_policy(asked, setting.simulator, task.observations[:2])
     else:
         weights = as_weights(asked, len(setting.weights))
         if planner is None:
             return _compared(setting, _by_branching(setting, weights, rng), n, rng, rolled=False)
-        other = _planned(task, weights, planner)
+        if not callable(planner):
+            raise InvalidParameter(
+                f"planner must be a function of weights that gives a policy; it is {shown(planner)}"
+            )
+        with own_code("the planner"):
+            asked = planner(weights)
+    other = batch_policy(asked, setting.simulator, task.observations[:2])
     return _compared(setting, lambda batch: other(batch.observations), n, rng, rolled=True)
-
-
-def _planned(seen: Observed, weights: Floats, planner: Any) -> Policy:
-    if not callable(planner):
-        raise InvalidParameter(
-            f"planner must be a function of weights that gives a policy; it is {shown(planner)}"
-        )
-    with own_code("the planner"):
-        given = planner(weights)
-    return batch_policy(given, seen.setting.simulator, seen.observations[:2])
 
 
 def _by_branching(setting: Setting, weights: Floats, rng: np.random.Generator) -> Choose:

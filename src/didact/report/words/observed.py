@@ -50,7 +50,8 @@ def lesson_lines(lesson: ClipLesson, *, details: bool = False) -> Iterator[str]:
     for line in (*seen_lines(seen), *(measured_lines(seen) if details else ())):
         yield f"  {line}"
     if details and not seen.setting.alternatives.n_actions:
-        yield f"  {width_words(lesson)}"
+        wide = "without end" if not np.isfinite(lesson.width) else f"{lesson.width:.2g}"
+        yield f"  width of the class: {wide}, against 1 along the truth; larger steps make it wider"
     if not details:
         yield "  --details: what this assumes, errors, how states are restored"
 
@@ -125,12 +126,6 @@ def numbers_words(given: Any) -> str:
     if np.ndim(given) == 0 and len(told) == 1:
         return told[0]
     return f"({', '.join(told)}{', ...' if flat.size > 8 else ''})"
-
-
-def width_words(lesson: ClipLesson) -> str:
-    """How wide the class is, which is as wide as the steps around continuous actions."""
-    wide = "without end" if not np.isfinite(lesson.width) else f"{lesson.width:.2g}"
-    return f"width of the class: {wide}, against 1 along the truth; larger steps make it wider"
 
 
 def seen_lines(seen: Observed) -> Iterator[str]:

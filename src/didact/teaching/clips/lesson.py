@@ -226,12 +226,10 @@ class ClipCover:
         """What is left when as many clips as may be have joined those that leave the row open."""
         others = [number for number in range(len(self._said)) if number not in silent]
         for number in sorted(others, key=lambda i: len(self._said[i])):
-            if self._away(row, [*silent, number]) > self._tolerance:
+            shown = self._shown([*silent, number])
+            if distances_to_cone(shown, row[None]).lengths[0] > self._tolerance:
                 silent.append(number)
         return [number for number in others if number not in silent]
-
-    def _away(self, row: Floats, numbers: Sequence[int]) -> float:
-        return float(distances_to_cone(self._shown(numbers), row[None]).lengths[0])
 
     def _shown(self, numbers: Sequence[int]) -> Floats:
         k = self._said[0].shape[1] if self._said else 0

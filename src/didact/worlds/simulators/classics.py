@@ -147,7 +147,8 @@ class Pendulum:
         angle, speed = states.T
         torque = TORQUES[np.asarray(actions, dtype=np.int64)]
         faster = np.clip(speed + (15.0 * np.sin(angle) + 3.0 * torque) * 0.05, -8.0, 8.0)
-        after = np.stack([_turned(angle + faster * 0.05), faster], axis=1)
+        turned = (angle + faster * 0.05 + np.pi) % (2 * np.pi) - np.pi  # between -pi and pi
+        after = np.stack([turned, faster], axis=1)
         rewards = self._features(states, torque) @ self.weights
         return after, rewards, np.zeros(len(states), dtype=np.bool_)
 
@@ -174,11 +175,6 @@ class Pendulum:
         own = self.weights if weights is None else as_weights(weights, 3)
         box = {"low": (-np.pi, -8.0), "high": (np.pi, 8.0), "sides": (81, 81)}
         return GridPlan(self, own, discount, **box, state_of=self.state_of)  # type: ignore[arg-type]
-
-
-def _turned(angle: Floats) -> Floats:
-    """The angle between -pi and pi."""
-    return np.asarray((angle + np.pi) % (2 * np.pi) - np.pi)
 
 
 class MountainCar:

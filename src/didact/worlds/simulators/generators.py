@@ -11,9 +11,9 @@ from __future__ import annotations
 import random
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,21 +152,17 @@ def _parts(here: Any) -> list[Any]:
     else:
         named = getattr(here, "__dict__", {})
         parts = [part for name, part in named.items() if name not in IDLE]
-        parts += [getattr(here, name) for name in _slots(type(here)) if hasattr(here, name)]
+        kind: Any = type(here)
+        parts += [getattr(here, name) for name in _slots(kind) if hasattr(here, name)]
     return parts[:MAX_ENTRIES][::-1]
 
 
+@lru_cache(maxsize=1000)
 def _slots(kind: type) -> list[str]:
     """Names of a class's slots; kept, because every copy of an environment is looked into."""
-    if kind in _slots_of:
-        return _slots_of[kind]
     given = [each.__dict__.get("__slots__", ()) for each in kind.__mro__]
     names = [name for each in given for name in ((each,) if isinstance(each, str) else each)]
-    _slots_of[kind] = [name for name in names if name not in ("__dict__", "__weakref__")]
-    return _slots_of[kind]
-
-
-_slots_of: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
 def _is_filled(cell: Any) -> bool:

@@ -46,7 +46,7 @@ class ObjectSimulator:
         chance: Chance | None = None,
         origin: str = "",
     ):
-        self._make, self._way, self._make_drawn = make, way, make_drawn
+        self._make, self.way, self._make_drawn = make, way, make_drawn
         self._pool: list[Any] = []
         self.name = name
         first = make()
@@ -115,7 +115,7 @@ class ObjectSimulator:
         envs = self._taken(len(saved_states))
         with own_code(f"restoring {self.name}"):
             envs = [
-                self._way.restore(env, saved)
+                self.way.restore(env, saved)
                 for env, (saved, _, _) in zip(envs, saved_states, strict=True)
             ]
         for env, seed in zip(envs, () if seeds is None else seeds, strict=False):
@@ -136,7 +136,7 @@ class ObjectSimulator:
             env.reset(seed=0)
             if not put_state(env.unwrapped, np.asarray(observation)):
                 return None
-            saved = self._way.save(env, history)
+            saved = self.way.save(env, history)
         if saved is history:  # only its seed and actions would be told
             return None
         return self.resume([(saved, history, observation)])
@@ -159,17 +159,17 @@ class ObjectSimulator:
             env.reset(seed=0)
             env.action_space.seed(0)
             action = env.action_space.sample()
-            plainly = self._way.nudged(env, first, PLAIN, rng)
+            plainly = self.way.nudged(env, first, PLAIN, rng)
             if plainly is None:
                 return None
             here, there = (
-                copy.deepcopy(self._way.restore(env, state).step(action)[0])
+                copy.deepcopy(self.way.restore(env, state).step(action)[0])
                 for state in (first, plainly)
             )
             if same(here, there):
                 return None
             moved = [
-                (self._way.nudged(env, saved, size, rng), *rest) for saved, *rest in saved_states
+                (self.way.nudged(env, saved, size, rng), *rest) for saved, *rest in saved_states
             ]
             return None if any(first is None for first, *_ in moved) else moved
 
@@ -190,11 +190,6 @@ class ObjectSimulator:
     def give_back(self, envs: Sequence[Any]) -> None:
         """Objects that another batch may use."""
         self._pool.extend(envs)
-
-    def save(self, env: Any, history: History) -> Any:
-        """A state, to be restored."""
-        with own_code(f"saving {self.name}"):
-            return self._way.save(env, history)
 
 
 class Chance(Enum):
@@ -288,10 +283,10 @@ class ObjectBatch:
 
     def saved_states(self) -> list[Any]:
         """For each copy its saved state, its history, and what it shows."""
-        return [
-            (self._simulator.save(env, history), history, shown)
-            for env, history, shown in zip(self._envs, self._histories, self._shown, strict=True)
-        ]
+        copies = zip(self._envs, self._histories, self._shown, strict=True)
+        save = self._simulator.way.save
+        with own_code(f"saving {self._simulator.name}"):
+            return [(save(env, history), history, shown) for env, history, shown in copies]
 
     def same_state(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> Mask:
         """Nobody can tell: objects may differ in what they do not show."""
