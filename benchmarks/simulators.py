@@ -9,10 +9,9 @@ import numpy as np
 
 import didact
 from benchmarks.timing import best_time, print_table, readable
-from didact.bec.observed.openness import distances_to_cone
-from didact.worlds.simulators.classics import Pendulum
+from didact.bec.observed.result import distances_to_cone
+from didact.worlds.simulators.classics import Pendulum, PointRobot
 from didact.worlds.simulators.opening import open_simulator
-from didact.worlds.simulators.point_robot import PointRobot
 
 COPIES = 10_000
 
