@@ -12,7 +12,7 @@ import numpy as np
 
 from didact.active.run import Run
 from didact.errors import InvalidParameter
-from didact.inputs import shown
+from didact.inputs import shown, shown_name
 from didact.learners.belief import Belief
 from didact.learners.chains.informativeness import Informativeness
 from didact.mdp.model import as_weights
@@ -342,12 +342,8 @@ def stated(found: Attack, ax: Axes | None = None, **style: Any) -> Axes:
     drawn = axes_of(ax, 5.5, 1.0 + 0.3 * len(counts))
     drawn.barh(range(len(counts)), counts, **{"color": colour(0), "height": SHARE, **style})
     drawn.axvline(len(found.demonstrations), color=INK, linewidth=1.0)
-    name_groups(drawn, [_short(words) for words, _ in found.stated])
+    name_groups(drawn, [shown_name(words, LONGEST_LABEL) for words, _ in found.stated])
     drawn.set_xlabel("demonstrations that state it; line: those that the attack needs")
     count_axis(drawn.xaxis)
     drawn.set_title(found.task_name)
     return drawn
-
-
-def _short(words: str) -> str:
-    return words if len(words) <= LONGEST_LABEL else f"{words[: LONGEST_LABEL - 1]}…"

@@ -23,7 +23,6 @@ from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers, state_words
 from didact.planning import Evaluation, Plan
-from didact.report.page.findings import finding_parts
 from didact.report.page.lesson import lesson_fragment, task_fragment
 from didact.report.page.scene import amount
 from didact.report.page.templates import render
@@ -267,17 +266,9 @@ def ranking_fragment(rows: DifficultyRanking) -> str:
 @fragment.register(Identification)
 @fragment.register(Informativeness)
 def finding_fragment(found: Any) -> str:
-    """The sentences of a finding and its first table; the page has the others and draws them."""
-    parts = finding_parts(found)
-    table = parts.tables[0]
-    return render(
-        "result.html.jinja",
-        title=parts.lines[0],
-        lines=parts.lines[1:],
-        heads=[head for head in table.heads if head != "drawn"],
-        rows=[cells for cells, _ in table.rows[:MAX_ROWS]],
-        n_more=max(len(table.rows) - MAX_ROWS, 0),
-    )
+    """The sentences of a finding; its page has tables and drawings."""
+    verdict, *lines = found.lines()
+    return result_fragment(verdict, lines)
 
 
 @fragment.register

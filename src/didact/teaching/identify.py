@@ -21,9 +21,10 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,18 +157,16 @@ class Identification:
 
     def to_dict(self) -> dict[str, Any]:
         """The same for machines."""
-        bounds = [[None if b.value is None else b.value for b in pair] for pair in self.bounds]
         names = ("invisible", "told", "unit", "cost", "lower_bound", "left", "confirmed")
         more = ("goal", "angles")
         document: dict[str, Any] = plain_document(
             {
                 "task": self.task.name,
                 **{name: getattr(self, name) for name in (*names, *more)},
-                "bounds": bounds,
+                "bounds": [[bound.value for bound in pair] for pair in self.bounds],
                 "unseen": [missing.document() for missing in self.unseen],
-                "changes": None
-                if self.changes is None
-                else [{"name": c.name, "price": c.price} for c in self.changes],
+                "changes": self.changes
+                and [{"name": c.name, "price": c.price} for c in self.changes],
                 "tried": [change._asdict() for change in self.tried],
                 "is_cheapest": self.is_cheapest,
             }
@@ -206,23 +205,15 @@ class Identification:
             else f"{name}: every direction of the weights shows in some policy."
         ]
         found += [f"  {words}" for words in self.told[:most]]
-        found += _bound_lines(self)[:most]
+        if self.bounds:
+            unit = f"{_named(self.mdp, self.unit)} is {self.bounds[self.unit][0].value}"
+            found.append(f"Within the BEC, where {unit}:")
+            others = [i for i in range(len(self.bounds)) if i != self.unit][: most - 1]
+            found += [f"  {_named(self.mdp, i)}: {_range_words(*self.bounds[i])}" for i in others]
         if self.unseen:
             found.append(f"Not shown from these starts: {counted(len(self.unseen), 'constraint')}.")
             found += [f"  {m.words} ({m.reason})" for m in self.unseen[:3]]
         return [*found, *change_lines(self)]
-
-
-def _bound_lines(found: Identification) -> list[str]:
-    if not found.bounds:
-        return []
-    unit = _named(found.mdp, found.unit)
-    low = found.bounds[found.unit][0].value
-    lines = [f"Within the BEC, where {unit} is {low}:"]
-    for i, pair in enumerate(found.bounds):
-        if i != found.unit:
-            lines.append(f"  {_named(found.mdp, i)}: {_range_words(*pair)}")
-    return lines
 
 
 def _range_words(lowest: WeightBound, highest: WeightBound) -> str:
@@ -374,7 +365,8 @@ def direction_words(mdp: MDP, direction: Row) -> str:
 
 def invisible_words(mdp: MDP) -> tuple[str, ...]:
     """What no demonstration in an MDP can narrow, in words; floats look first whether any is."""
-    if not _hides_in_floats(mdp):
+    seen = _float_rows(mdp)
+    if np.linalg.matrix_rank(seen.T @ seen, tol=UNSEEN) == mdp.n_features:
         return ()
     if mdp.n_states * mdp.n_features > EXACT_UP_TO:
         return ("some weights can be changed together without any effect.",)
@@ -423,22 +415,18 @@ class ChangeGoal:
         for functional in self.above:
             if not isinstance(verdict := decide(rows, functional), Inside):
                 yield verdict.witness
-        if self.cosine is not None:
-            yield from self._beyond(rows, self.cosine)
-        elif not self.above:
-            for u in _hidden(rows, len(self.weights)):
-                if not self.seen or any(dot(functional, u) for functional in self.seen):
-                    yield u
-
-    def _beyond(self, rows: Sequence[Row], cosine: Fraction) -> Iterator[Row]:
-        """Rewards that are too far from the weights: extreme rays, since the angle is acute."""
-        hidden, size = _hidden(rows, len(self.weights)), dot(self.weights, self.weights)
+        hidden = [] if self.above else _hidden(rows, len(self.weights))
         for u in hidden:
-            yield negated(u) if dot(u, self.weights) > 0 else u
-        for ray in () if hidden else extreme_rays(rows, MAX_RAYS):
-            along = dot(ray, self.weights)
-            if along <= 0 or along**2 < cosine * size * dot(ray, ray):
-                yield ray
+            if self.cosine is not None:
+                yield negated(u) if dot(u, self.weights) > 0 else u
+            elif not self.seen or any(dot(functional, u) for functional in self.seen):
+                yield u
+        if self.cosine is not None and not hidden:  # acute: the farthest are extreme rays
+            size = dot(self.weights, self.weights)
+            for ray in extreme_rays(rows, MAX_RAYS):
+                along = dot(ray, self.weights)
+                if along <= 0 or along**2 < self.cosine * size * dot(ray, ray):
+                    yield ray
 
     def largest_angle(self, rows: Sequence[Row]) -> float | None:
         """The largest angle of rewards that fit to the weights in degrees; None if unbounded."""
@@ -451,21 +439,27 @@ class ChangeGoal:
 
 def _goal(mdp: MDP, weights: Row, goal: Any) -> ChangeGoal:
     """The goal that is asked for."""
-    kind, value = "", goal
     if goal is None:
         return ChangeGoal(REVEAL, weights)
+    k, kind, value = mdp.n_features, "", goal
     if isinstance(goal, str):
         kind, _, value = goal.rpartition("=")
     if kind == "angle":
-        found = _goal_of_angle(weights, value)
+        angle = read_number(value, "goal angle=")
+        if 0 < angle < 90 and any(weights):
+            words = f"bring all rewards that fit within {value} degrees of the weights"
+            return ChangeGoal(words, weights, cosine=Fraction(math.cos(math.radians(angle))) ** 2)
     elif kind in ("", "order"):
-        given = value.split(",") if isinstance(value, str) else value
-        found = _goal_of_features(mdp, weights, given, is_ordered=bool(kind))
-    else:
-        found = None
-    if found is not None:
-        return found
-    k = mdp.n_features
+        value = value.split(",") if isinstance(value, str) else value
+        listed = entries(value, "goal", "features, or of the entries of a direction")
+        listed = [int(x) if isinstance(x, str) and x.strip().isdecimal() else x for x in listed]
+        is_pair = len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed)
+        if is_pair and len({*listed}) == 2 and (kind or k != 2):
+            return _goal_of_pair(mdp, weights, *map(int, listed), is_ordered=bool(kind))
+        if len(listed) == k and not kind:
+            row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
+            if any(row):
+                return ChangeGoal("fix the return of the direction", weights, seen=(row,))
     raise InvalidParameter(
         f"goal must be a pair of different features from 0 to {k - 1}, as 0,1 or order=0,1, "
         f"angle= with degrees between 0 and 90, or a direction ({k},) that is not 0; "
@@ -473,31 +467,9 @@ def _goal(mdp: MDP, weights: Row, goal: Any) -> ChangeGoal:
     )
 
 
-def _goal_of_angle(weights: Row, value: str) -> ChangeGoal | None:
-    """An angle below 90 degrees; None where it is another, or the weights have no direction."""
-    angle = read_number(value, "goal angle=")
-    if not 0 < angle < 90 or not any(weights):
-        return None
-    words = f"bring all rewards that fit within {value} degrees of the weights"
-    return ChangeGoal(words, weights, cosine=Fraction(math.cos(math.radians(angle))) ** 2)
-
-
-def _goal_of_features(mdp: MDP, weights: Row, given: Any, *, is_ordered: bool) -> ChangeGoal | None:
-    """A pair of features or a direction; None where it is neither."""
-    k, listed = mdp.n_features, entries(given, "goal", "features, or of the entries of a direction")
-    listed = [int(x) if isinstance(x, str) and x.strip().isdecimal() else x for x in listed]
-    if len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed):
-        first, second = int(listed[0]), int(listed[1])
-        if first != second and (is_ordered or k != 2):
-            return _goal_of_pair(mdp, weights, first, second, is_ordered)
-    if len(listed) == k and not is_ordered:
-        row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
-        if any(row):
-            return ChangeGoal("fix the return of the direction", weights, seen=(row,))
-    return None
-
-
-def _goal_of_pair(mdp: MDP, weights: Row, first: int, second: int, is_ordered: bool) -> ChangeGoal:
+def _goal_of_pair(
+    mdp: MDP, weights: Row, first: int, second: int, *, is_ordered: bool
+) -> ChangeGoal:
     """A pair of features that is to be told apart, or ordered as the weights order it."""
     one, other = _named(mdp, first), _named(mdp, second)
     row = tuple((i == first) - (i == second) for i in range(len(weights)))
@@ -544,9 +516,8 @@ def _parsed(given: Task | Family, text: Any) -> Change:
         task = given[numbers.get(prefix[:-1], 0)]
     where, _, rest = asked.removeprefix(prefix).partition("=")
     unknown, _, kind = where.rpartition("/")
-    value, _, price = rest.partition(":")
-    if kind == "world" and (found := re.fullmatch(r"(.+?)(?::([\d./]+))?", rest)):
-        value, price = found.groups()  # a name may hold colons of its own
+    found = re.fullmatch(r"(.+?)(?::([\d./]+))?", rest)  # a name may hold colons of its own
+    value, price = found.groups() if found else ("", None)
     if unknown and isinstance(given, Family):
         given.number(unknown, f"member of {shown(text)}")
     if unknown:
@@ -564,7 +535,13 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
     """The task with another discount, start or slip, a state that is closed, ends or restarts."""
     mdp = task.mdp
     if kind == "world":
-        return _other_world(task, str(value))
+        other = open_task(str(value), any_version=True)
+        if other.mdp.n_features != mdp.n_features:
+            raise InvalidParameter(
+                f"world={shown_name(str(value))} must have {mdp.n_features} features, as "
+                f"{shown_name(task.name)}; it has {other.mdp.n_features}"
+            )
+        return with_reward_of(task, other)
     given: dict[str, Any] = {"start": mdp.start, "terminal": mdp.terminal}
     moves, discount = mdp.transitions, mdp.exact_discount
     if kind == "discount":
@@ -573,30 +550,24 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
         moves = _slipping(mdp, read_number(value, "slip"))
     else:
         state, ends = _state(mdp, kind, value), np.flatnonzero(mdp.terminal).tolist()
+        start = mdp.start.fractions()
         if kind == "start":
             given["start"] = [int(s == state) for s in range(mdp.n_states)]
-        elif kind == "restart":
+        elif kind == "restart":  # the end leads back to where the world begins
             given["terminal"] = [s for s in ends if s != state]
-            moves = _restarting(mdp, state)
+            back = product([state], range(mdp.n_actions), enumerate(start))
+            moves = _from(mdp, [*_rows(mdp), *((s, a, *begin) for s, a, begin in back)])
         else:
-            given["start"] = _start_without(mdp, kind, state)
+            given["start"] = _start_without(start, kind, state)
             if kind == "end":
                 given["terminal"] = [*ends, state]
-            moves = _without_rows(mdp, state) if kind == "end" else _walled(mdp, state)
+                moves = _from(mdp, (row for row in _rows(mdp) if row[0] != state))
+            else:  # moves into a wall lead nowhere
+                walled = ((s, a, s if t == state else t, p) for s, a, t, p in _rows(mdp))
+                moves = _from(mdp, walled)
     named = {name: getattr(mdp, name) for name in ("state_names", "action_names", "feature_names")}
     changed = MDP(moves, mdp.features, discount, **given, **named)
     return Task(changed, task.true_weights, name=f"{task.name}, {kind}={value}")
-
-
-def _other_world(task: Task, name: str) -> Task:
-    """Another world with the weights of the task."""
-    other = open_task(name, any_version=True)
-    if other.mdp.n_features != task.mdp.n_features:
-        raise InvalidParameter(
-            f"world={shown_name(name)} must have {task.mdp.n_features} features, as "
-            f"{shown_name(task.name)}; it has {other.mdp.n_features}"
-        )
-    return with_reward_of(task, other)
 
 
 def _state(mdp: MDP, kind: str, value: Any) -> int:
@@ -610,47 +581,23 @@ def _state(mdp: MDP, kind: str, value: Any) -> int:
     return state
 
 
-def _start_without(mdp: MDP, kind: str, state: int) -> list[Fraction]:
-    start = [Fraction(0) if s == state else p for s, p in enumerate(mdp.start.fractions())]
-    total = sum(start)
-    if not total:
+def _start_without(start: Sequence[Fraction], kind: str, state: int) -> list[Fraction]:
+    if start[state] == 1:
         raise InvalidParameter(f"{kind}={state} leaves no start; give start= another one")
-    return [p / total for p in start]
+    return [Fraction(0) if s == state else p / (1 - start[state]) for s, p in enumerate(start)]
 
 
 def _rows(mdp: MDP) -> Iterable[tuple[int, int, int, Fraction]]:
     """All (state, action, next state, probability)."""
-    palette, codes = mdp.transitions.exact()
-    offsets, successors = mdp.transitions.offsets, mdp.transitions.successors
-    for row in range(mdp.n_states * mdp.n_actions):
-        for entry in range(int(offsets[row]), int(offsets[row + 1])):
-            state, action = divmod(row, mdp.n_actions)
-            yield state, action, int(successors[entry]), palette[codes[entry]]
+    moves = mdp.transitions
+    pairs = np.repeat(np.arange(len(moves.offsets) - 1), np.diff(moves.offsets)).tolist()
+    listed = zip(pairs, moves.successors.tolist(), moves.probabilities.fractions(), strict=True)
+    for pair, target, p in listed:
+        yield *divmod(pair, mdp.n_actions), target, p
 
 
 def _from(mdp: MDP, rows: Iterable[tuple[int, int, int, Fraction]]) -> Transitions:
-    sums: dict[tuple[int, int, int], Fraction] = {}
-    for state, action, target, p in rows:
-        key = state, action, target
-        sums[key] = sums[key] + p if key in sums else p  # additions of fractions are slow
-    listed = [(*key, p) for key, p in sums.items() if p]
-    return Transitions.from_rows(listed, mdp.n_states, mdp.n_actions)
-
-
-def _walled(mdp: MDP, wall: int) -> Transitions:
-    """Moves into a state lead nowhere instead."""
-    return _from(mdp, ((s, a, s if t == wall else t, p) for s, a, t, p in _rows(mdp)))
-
-
-def _without_rows(mdp: MDP, end: int) -> Transitions:
-    return _from(mdp, (row for row in _rows(mdp) if row[0] != end))
-
-
-def _restarting(mdp: MDP, end: int) -> Transitions:
-    """The end leads back to where the world begins, whatever is done there."""
-    begin = [(target, p) for target, p in enumerate(mdp.start.fractions()) if p]
-    back = [(end, action, *each) for action in range(mdp.n_actions) for each in begin]
-    return _from(mdp, [*_rows(mdp), *back])
+    return Transitions.from_rows(rows, mdp.n_states, mdp.n_actions)
 
 
 def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
@@ -664,36 +611,29 @@ def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
     return _from(mdp, mixed)
 
 
-def _proposed(task: Task | Family) -> list[_Lazy]:
-    """Changes of each of the first members of a family, or of the task."""
-    if not isinstance(task, Family):
-        return _proposed_of(task, MAX_PROPOSED)
-    n = min(len(task), MAX_PROPOSED)
-    return [
-        replace(change, name=f"{name}: {change.name}")
-        for name, member in list(zip(task.names, task, strict=True))[:n]
-        for change in _proposed_of(member, MAX_PROPOSED // n)
-    ]
+def _proposed(given: Task | Family) -> list[_Lazy]:
+    """Of a task, or of each of the first members of a family, what might reveal something.
 
-
-def _proposed_of(task: Task, most: int) -> list[_Lazy]:
-    """Starts that the own one does not lead to, discounts, single walls and ends.
-
-    most: states in which starts, walls and ends are proposed.
+    Starts that the own one does not lead to, discounts, single walls and ends, and restarts.
     """
-    mdp, found = task.mdp, []
-    going = np.flatnonzero(~mdp.terminal)
-    places = np.unique(np.linspace(0, len(going) - 1, most).astype(int))
-    going = going[places].tolist()
-    reached = reachable_states(mdp)
-    kinds: list[tuple[str, Any]] = [("start", s) for s in going if not reached[s]]
-    kinds += [("discount", g) for g in DISCOUNTS if Fraction(g) != mdp.exact_discount]
-    kinds += [(kind, s) for kind in ("end", "wall") for s in going]
-    kinds += [("restart", s) for s in np.flatnonzero(mdp.terminal).tolist()[:most]]
-    for kind, value in kinds:
-        name = f"{kind}={value}" if kind == "discount" else f"{kind} at {state_words(task, value)}"
-        found.append((name, kind, value))
-    return [_Lazy(name, (task, kind, value), Fraction(1)) for name, kind, value in found]
+    members = _members(given)[:MAX_PROPOSED]
+    most = MAX_PROPOSED // len(members)
+    prefixes = [f"{name}: " for name in given.names] if isinstance(given, Family) else [""]
+    found = []
+    for prefix, task in zip(prefixes, members, strict=False):
+        mdp = task.mdp
+        going = np.flatnonzero(~mdp.terminal)
+        places = np.unique(np.linspace(0, len(going) - 1, most).astype(int))
+        going = going[places].tolist()
+        reached = reachable_states(mdp)
+        kinds: list[tuple[str, Any]] = [("start", s) for s in going if not reached[s]]
+        kinds += [("discount", g) for g in DISCOUNTS if Fraction(g) != mdp.exact_discount]
+        kinds += [(kind, s) for kind in ("end", "wall") for s in going]
+        kinds += [("restart", s) for s in np.flatnonzero(mdp.terminal).tolist()[:most]]
+        for kind, value in kinds:
+            what = f"={value}" if kind == "discount" else f" at {state_words(task, value)}"
+            found.append(_Lazy(f"{prefix}{kind}{what}", (task, kind, value), Fraction(1)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -776,29 +716,19 @@ def _stated(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool)
         other = change.task
     except DidactError:
         return []
-    if not exact and not _sees_in_floats(other.mdp, invisible):
-        return []
-    return equivalence_class(other, scope=scope, arithmetic="exact").cone.defining_rows()
+    directions = np.array([[float(x / max(map(abs, u))) for x in u] for u in invisible])
+    if exact or np.abs(_float_rows(other.mdp) @ directions.T).max(initial=0) > UNSEEN:
+        return equivalence_class(other, scope=scope, arithmetic="exact").cone.defining_rows()
+    return []
 
 
-def _sees_in_floats(mdp: MDP, invisible: Sequence[Row]) -> bool:
-    directions = np.array([[float(x) for x in u] for u in invisible])
-    directions /= np.abs(directions).max(axis=1, keepdims=True)
-    values = _returns(mdp) @ directions.T
-    spread = values.max(axis=1) - values.min(axis=1)
-    return bool((spread > UNSEEN * (1 + np.abs(values).max(initial=0.0))).any())
+def _float_rows(mdp: MDP) -> Floats:
+    """Half-space normals (n, k) of the policy that takes action 0, in units of its feature counts.
 
-
-def _hides_in_floats(mdp: MDP) -> bool:
-    counts = _returns(mdp)
-    rows = (counts[:, 1:] - counts[:, :1]).reshape(-1, mdp.n_features)
-    found = np.linalg.svd(rows.T @ rows, compute_uv=False) if len(rows) else np.zeros(1)
-    return bool(found[-1] <= UNSEEN * (1 + np.abs(counts).max(initial=0.0)) ** 2)
-
-
-def _returns(mdp: MDP) -> Floats:
-    """Successor features (n, A, k) in reachable states of the policy that takes action 0."""
+    The null space is that of any policy.
+    """
     policy = np.zeros((mdp.n_states, mdp.n_actions))
     policy[:, 0] = 1.0
-    counts: Floats = float_successor_features(mdp, policy).pairs
-    return counts[reachable_states(mdp) & ~mdp.terminal]
+    counts = float_successor_features(mdp, policy).pairs[reachable_states(mdp) & ~mdp.terminal]
+    rows = (counts[:, 1:] - counts[:, :1]).reshape(-1, mdp.n_features)
+    return np.asarray(rows / (1 + np.abs(counts).max(initial=0.0)))

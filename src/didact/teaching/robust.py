@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -33,11 +33,7 @@ from didact.mdp import Demonstration, Family, Task
 from didact.mdp.showing import draw, in_notebook, write_page
 from didact.stages import counting
 from didact.teaching.covers.candidates import lines_of
-from didact.teaching.covers.multicover import (
-    require_exact,
-    thin_direction,
-    who_states,
-)
+from didact.teaching.covers.multicover import require_exact, thin_direction, who_state_facet
 from didact.teaching.lesson import ENUMERATED
 from didact.teaching.loss.good_enough import read_loss
 from didact.teaching.loss.search import remaining_loss
@@ -145,15 +141,13 @@ def fewest_excluding(
 ) -> tuple[int, ...]:
     """The demonstrations that exclude some wrong reward, of all wrong rewards the fewest."""
     lines = lines_of(bec, demonstrations)
-    best: frozenset[int] = frozenset(range(len(lines)))
-    who = who_states(bec, lines)
-    for members in bec.cone.facets:
-        stating = frozenset[int]().union(*(who[row] for row in members))
-        best = min(best, stating, key=len)
+    everything = frozenset(range(len(lines)))
+    best = min([everything, *who_state_facet(bec, lines)], key=len)
     for most in range(len(best)):
         found = thin_direction(bec, lines, most)
         if found is not None:
-            return tuple(sorted(found[1]))
+            best = found[1]
+            break
     return tuple(sorted(best))
 
 
@@ -191,12 +185,12 @@ def attack(
     bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
     require_exact(bec)
     shown = bec.as_demonstrations(demonstrations)
-    wrong = [i for i, d in enumerate(shown) if not _is_right(bec, d)]
-    if wrong:
-        raise InvalidParameter(
-            f"attack is on demonstrations that are right; demonstration {wrong[0] + 1} takes a "
-            "suboptimal action. Leave it out"
-        )
+    for number, each in enumerate(shown, start=1):
+        if not all(bec.members[each.member or 0].plan.optimal[s, a] for s, a in each):
+            raise InvalidParameter(
+                f"attack is on demonstrations that are right; demonstration {number} takes a "
+                "suboptimal action. Leave it out"
+            )
     thin = fewest_excluding(bec, shown)
     survives, notices = max(0, (len(thin) - 1) // 2), max(0, len(thin) - 1)
     deadline, group, least = time.monotonic() + limit, thin, len(thin)
@@ -217,20 +211,13 @@ def attack(
     flipped: tuple[int, ...] = ()
     if flip:  # each that need not be flipped may as well be dropped
         flipped = chosen[: len(group) - len(chosen)] if drop else chosen
+    counts = map(len, who_state_facet(bec, lines_of(bec, shown)))
+    words = [bec.words_of(members[0]) for members in bec.cone.facets]
+    stated = sorted(zip(words, counts, strict=True), key=lambda each: each[1])
     return Attack(
         *(bec.name, chosen, least, lost, flipped, survives, notices, bec, tuple(shown)),
-        _stated(bec, shown),
+        tuple(stated),
     )
-
-
-def _stated(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> tuple[tuple[str, int], ...]:
-    """Each facet in words, and how many demonstrations state it, the fewest first."""
-    who = who_states(bec, lines_of(bec, shown))
-    found = [
-        (bec.words_of(members[0]), len(frozenset[int]().union(*(who[row] for row in members))))
-        for members in bec.cone.facets
-    ]
-    return tuple(sorted(found, key=lambda each: each[1]))
 
 
 def _costly(
@@ -239,7 +226,7 @@ def _costly(
     loss: tuple[float, bool],
     least: int,
     deadline: float,
-) -> Found:
+) -> tuple[tuple[int, ...], int, float]:
     """The demonstrations to drop, a bound on their number, and what a learner may then lose."""
     space, n = weight_space(bec), len(shown)
 
@@ -257,23 +244,15 @@ def _costly(
             f"loss must be at most what may be lost without demonstrations, {measure:.3g}; "
             "no attack costs so much"
         )
-    best, best_value = everything, value
-    for group in _groups(bec, shown):
+    best = everything
+    groups = {*who_state_facet(bec, lines_of(bec, shown))}
+    groups |= {a | b for a, b in combinations(groups, 2)}
+    for group in sorted(groups, key=len):
         if len(group) >= len(best) or time.monotonic() > deadline:
             break
-        measure, value, _ = lost(group)
+        measure, cost, _ = lost(group)
         if measure >= loss[0]:
-            best, best_value = tuple(sorted(group)), value
-    return _by_size(n, (best, least, best_value), lost, loss[0], deadline)
-
-
-Found = tuple[tuple[int, ...], int, float]
-Lost = Callable[[Iterable[int]], tuple[float, float, bool]]
-
-
-def _by_size(n: int, known: Found, lost: Lost, loss: float, deadline: float) -> Found:
-    """The first subset that costs the loss, by size; the known attack where none is found."""
-    best, least, value = known
+            best, value = tuple(sorted(group)), cost
     tell = counting("attack: {:,} of {:,} demonstrations dropped")
     for size in range(least, len(best)):
         if tell is not None:
@@ -282,20 +261,8 @@ def _by_size(n: int, known: Found, lost: Lost, loss: float, deadline: float) -> 
             if time.monotonic() > deadline:
                 return best, size, value
             measure, cost, is_enumerated = lost(dropped)
-            if measure >= loss:
+            if measure >= loss[0]:
                 return dropped, size, cost
             if not is_enumerated:  # no larger bound can be proved
                 return best, size, value
     return best, len(best), value
-
-
-def _groups(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> list[frozenset[int]]:
-    """Attacks to begin with: the demonstrations that state one facet, or one of two."""
-    who = who_states(bec, lines_of(bec, shown))
-    groups = [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
-    return sorted({*groups, *(a | b for a, b in combinations(groups, 2))}, key=len)
-
-
-def _is_right(bec: EquivalenceClass, demonstration: Demonstration) -> bool:
-    member = bec.members[demonstration.member or 0]
-    return all(bool(member.plan.optimal[s, a]) for s, a in demonstration)

@@ -41,7 +41,7 @@ from didact.planning.solve import Arithmetic
 from didact.random import as_generator
 from didact.teaching.check import Verdict, check
 from didact.teaching.covers.candidates import MAX_PAIRS, lines_of, listed
-from didact.teaching.covers.multicover import demand_of
+from didact.teaching.covers.multicover import excludes_all
 from didact.teaching.covers.problem import Coverage, Elements, Problem, cover_elements
 from didact.teaching.feedback.halfspaces import (
     Segment,
@@ -513,13 +513,14 @@ def _surviving(
         )
         for each in groups
     ]
-    holds = demand_of(problem.bec, whole)
     kept = list(range(len(groups)))
-    survives = next((n for n in range(lies, 0, -1) if holds(kept, 2 * n + 1)), 0)
+    survives = next(
+        (n for n in range(lies, 0, -1) if excludes_all(problem.bec, whole, 2 * n + 1)), 0
+    )
     if not survives:
         return picked, 0
     for number in reversed(range(len(groups))):
         rest = [other for other in kept if other != number]
-        if holds(rest, 2 * survives + 1):
+        if excludes_all(problem.bec, [whole[i] for i in rest], 2 * survives + 1):
             kept = rest
     return [place for number in kept for place in groups[number]], survives

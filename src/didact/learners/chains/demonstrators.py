@@ -19,7 +19,6 @@ from didact.learners.chains.informativeness import walks_of
 from didact.learners.evidence import as_evidence, softmax
 from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.family import disjoint_union
-from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
 from didact.teaching import teach
@@ -68,7 +67,12 @@ def demonstrate(
         lesson = teach(task, teacher="scot", horizon=horizon, trim=False).demonstrations
         return tuple(lesson[i % len(lesson)] for i in range(n)) if lesson else ()
     mdp, level = task.mdp, level / 100 if kind == "noisy" else level
-    seen_as, weights = _as_seen(task, kind)
+    seen_as, weights = mdp, task.weights.copy()  # what the demonstrator plans with
+    if kind == "blind":
+        weights[np.abs(weights).argmax()] = 0.0
+    elif kind == "myopic":
+        model = mdp.transitions, mdp.features, mdp.exact_discount**10
+        seen_as = MDP(*model, start=mdp.start, terminal=mdp.terminal)
     policy = softmax(action_values_of(seen_as, weights[None])[0], level)[0]
     size = POOL if kind == "informative" else 1
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
@@ -81,21 +85,6 @@ def demonstrate(
         chances = np.exp(-trust * gap.of_sets(np.concatenate(blocks, axis=1)))
         chosen = int(rng.choice(size, p=chances / chances.sum()))
     return tuple(_demonstration(mdp, block[chosen]) for block in blocks)
-
-
-def _as_seen(task: Task, kind: Kind) -> tuple[MDP, Floats]:
-    """The model and weights that a demonstrator plans with."""
-    mdp, weights = task.mdp, task.weights.copy()
-    if kind == "blind":
-        weights[np.abs(weights).argmax()] = 0.0
-    if kind != "myopic":
-        return mdp, weights
-    near = MDP(
-        *(mdp.transitions, mdp.features, mdp.exact_discount**10),
-        start=mdp.start,
-        terminal=mdp.terminal,
-    )
-    return near, weights
 
 
 def _demonstration(mdp: MDP, pairs: np.ndarray) -> Demonstration:

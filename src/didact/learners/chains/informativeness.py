@@ -257,7 +257,9 @@ def informativeness(
     rng = as_generator(seed, "informativeness")
     gap = InformationGap(evidence, horizon, matching) if measure != "posterior" else None
     given = _as_rewards(evidence, rewards, confidence, measure, true, rng)
-    found = _judge(evidence, given, measure, _Effort(level, n_draws, starts, rng), gap)
+    found = _judge(
+        *(evidence, given, measure, gap), level=level, n_draws=n_draws, starts=starts, rng=rng
+    )
     return found if isinstance(task, MDP) else replace(found, task_name=task.name)
 
 
@@ -327,28 +329,30 @@ def estimated_trust(
     """The trust by the draws of BIRL's posterior after the demonstrations of a gap."""
     assert belief.confidence is not None
     rewards = _from_draws(belief.samples_flat, belief.confidence)
-    return _judge(gap.evidence, rewards, "information-gap", _Effort(0.95, 100, "drawn", rng), gap)
-
-
-class _Effort(NamedTuple):
-    """Level of intervals, draws for each reward, where they begin, and their generator."""
-
-    level: float
-    n_draws: int
-    starts: StartsOf
-    rng: np.random.Generator
+    effort: dict[str, Any] = {"level": 0.95, "n_draws": 100, "starts": "drawn", "rng": rng}
+    return _judge(gap.evidence, rewards, "information-gap", gap, **effort)
 
 
 def _judge(
-    evidence: Evidence, rewards: _Rewards, measure: str, effort: _Effort, gap: InformationGap | None
+    evidence: Evidence,
+    rewards: _Rewards,
+    measure: str,
+    gap: InformationGap | None,
+    *,
+    level: float,
+    n_draws: int,
+    starts: StartsOf,
+    rng: np.random.Generator,
 ) -> Informativeness:
-    mdp, trusts = evidence.mdp, trust_grid(measure)
+    """The posterior of the trust; gap: None for the measure 'posterior'."""
+    mdp = evidence.mdp
+    # Denser near 0, over more than 99% of the prior.
+    trusts: Floats = SCALES[measure] * np.geomspace(1e-3, 300.0, N_TRUSTS)
     values = action_values_of(mdp, rewards.weights)
     tables = np.array([softmax(q, c)[1] for q, c in zip(values, rewards.confidences, strict=True)])
     padded = np.concatenate((tables.reshape(len(tables), -1), np.zeros((len(tables), 1))), axis=1)
     seen = joined(evidence.demonstrations, mdp.n_actions)[None]
     likelihoods = padded[:, seen[0]].sum(axis=1)
-    gap_of = _gaps_by_reward(rewards, padded, gap)
     n = len(rewards.asked)
     ratios, adds = np.zeros((n, len(trusts))), np.zeros((n, len(evidence.demonstrations)))
     lower = np.zeros((n, 1 + len(trusts)))  # shares of draws less likely than what was seen
@@ -356,24 +360,26 @@ def _judge(
         joined([d for j, d in enumerate(evidence.demonstrations) if j != i], mdp.n_actions)
         for i in range(len(evidence.demonstrations))
     ]
-    listed = listed_like(evidence, MAX_LISTED) if effort.starts == "same" else None
+    listed = listed_like(evidence, MAX_LISTED) if starts == "same" else None
     owns: list[float] = []
     tell = counting("informativeness: {:,} of {:,} rewards")
     for place, number in enumerate(rewards.asked.tolist()):
         if tell is not None:
             tell(place, n)
+        gap_of = _gap_of(number, rewards, padded, gap)
+        if listed is None:
+            drawn = drawn_like(evidence, np.exp(tables[number]), n_draws, starts, rng)
+        else:
+            drawn = listed.pairs
+        theirs, gaps, own = padded[number][drawn].sum(axis=1), gap_of(drawn), gap_of(seen)[0]
         if listed is None:
             # What was seen counts as one draw more: then the mean of the evidence for teaching is
             # exactly 1 if D was drawn as its copies are, however few; it is at most n_draws + 1.
-            drawn = with_one_more(drawn_like(evidence, np.exp(tables[number]), effort), seen[0])
-            chances = np.full(len(drawn), 1 / len(drawn))
-            theirs = padded[number][drawn].sum(axis=1)
+            theirs, gaps = np.append(theirs, likelihoods[number]), np.append(gaps, own)
+            chances = np.full(len(theirs), 1 / len(theirs))
         else:
-            drawn = listed.pairs
-            theirs = padded[number][drawn].sum(axis=1)
             chances = np.exp(theirs + listed.log_moves)
             chances /= chances.sum()
-        gaps, own = gap_of[number](drawn), gap_of[number](seen)[0]
         owns.append(float(own))
         tilts = np.exp(-np.multiply.outer(trusts, gaps - gaps.min())) * chances
         normalisers = tilts.sum(axis=1)
@@ -382,7 +388,7 @@ def _judge(
         less = np.where(ties, 0.5, theirs < likelihoods[number])
         lower[place] = [less @ chances, *(tilts @ less / normalisers)]
         if len(one_less) > 1:
-            adds[place] = [gap_of[number](rest[None])[0] - own for rest in one_less]
+            adds[place] = [gap_of(rest[None])[0] - own for rest in one_less]
     log_posterior = -float(sum(owns) / n) if gap is None else None
     logs = np.zeros(n) if rewards.is_posterior else likelihoods[rewards.asked]
     shares = np.exp(logs - logs.max())
@@ -391,17 +397,19 @@ def _judge(
     evidence_of = top + np.log(shares @ np.exp(ratios - top))
     density = _posterior(trusts, evidence_of, SCALES[measure])
     prior = _posterior(trusts, np.zeros_like(trusts), SCALES[measure])
+    predictive = float(shares @ lower[:, 0]), float(shares @ lower[:, 1:] @ density)
+    p_doing, p_teaching = (min(1.0, 2 * min(p, 1 - p)) for p in predictive)  # two-sided
     factor = float(evidence_of.max() + np.log(prior @ np.exp(evidence_of - evidence_of.max())))
     return Informativeness(
         factor,
-        interval_of(trusts, density, effort.level),
-        effort.level,
+        interval_of(trusts, density, level),
+        level,
         measure,
         tuple((shares @ adds).tolist()),
-        _two_sided(float(shares @ lower[:, 0])),
-        _two_sided(float(shares @ lower[:, 1:] @ density)),
+        p_doing,
+        p_teaching,
         n,
-        None if listed is not None else effort.n_draws,
+        None if listed is not None else n_draws,
         log_posterior,
         trusts,
         evidence_of,
@@ -416,11 +424,6 @@ def interval_of(trusts: Floats, density: Floats, level: float) -> TrustInterval:
     return TrustInterval(*np.interp(at, running / running[-1], edges).tolist())
 
 
-def trust_grid(measure: str) -> Floats:
-    """Values of lambda, denser near 0, over more than 99% of its prior."""
-    return SCALES[measure] * np.geomspace(1e-3, 300.0, N_TRUSTS)
-
-
 def _posterior(trusts: Floats, log_evidence: Floats, scale: float) -> Floats:
     """The probabilities of the points of the grid, given teaching."""
     edges = np.concatenate(([0.0], np.sqrt(trusts[1:] * trusts[:-1]), [np.inf]))
@@ -429,42 +432,33 @@ def _posterior(trusts: Floats, log_evidence: Floats, scale: float) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def _two_sided(share: float) -> float:
-    return min(1.0, 2 * min(share, 1 - share))
-
-
 def joined(demonstrations: Sequence[Demonstration], n_actions: int) -> Indices:
     """The pairs s*A + a of demonstrations, one after the other."""
     pairs = np.array([pair for d in demonstrations for pair in d], dtype=np.int64).reshape(-1, 2)
     return np.asarray(pairs[:, 0] * n_actions + pairs[:, 1])
 
 
-def _gaps_by_reward(
-    rewards: _Rewards, log_probabilities: Floats, gap: InformationGap | None
-) -> dict[int, Gaps]:
-    """Of each reward that may be the true one the gap of sets of pairs (n, steps), -1 for none.
-
-    gap: None for the measure 'posterior'.
-    """
+def _gap_of(
+    number: int, rewards: _Rewards, log_probabilities: Floats, gap: InformationGap | None
+) -> Gaps:
+    """Of a reward the gap of sets of pairs (n, steps), -1 for none; by its number."""
     if gap is not None:
-        return {r: gap.of_reward(rewards.weights[r]).of_sets for r in rewards.asked.tolist()}
+        return gap.of_reward(rewards.weights[number]).of_sets
 
-    def surprise(number: int) -> Gaps:
-        def of_sets(sets: Indices) -> Floats:
-            logs = np.array([table[sets].sum(axis=1) for table in log_probabilities])
-            logs -= logs.max(axis=0)
-            shares = np.exp(logs)
-            own = shares[rewards.reward_of == rewards.reward_of[number]].sum(axis=0)
-            return np.asarray(np.log(shares.sum(axis=0)) - np.log(np.maximum(own, 1e-300)))
+    def of_sets(sets: Indices) -> Floats:
+        logs = np.array([table[sets].sum(axis=1) for table in log_probabilities])
+        shares = np.exp(logs - logs.max(axis=0))
+        own = shares[rewards.reward_of == rewards.reward_of[number]].sum(axis=0)
+        return np.asarray(np.log(shares.sum(axis=0)) - np.log(np.maximum(own, 1e-300)))
 
-        return of_sets
-
-    return {number: surprise(number) for number in rewards.asked.tolist()}
+    return of_sets
 
 
-def drawn_like(evidence: Evidence, probabilities: Floats, effort: _Effort) -> Indices:
-    """Sets of demonstrations of a policy (S, A): pairs (n_draws, steps), -1 for none."""
-    mdp, (_, n, starts, rng) = evidence.mdp, effort
+def drawn_like(
+    evidence: Evidence, probabilities: Floats, n: int, starts: StartsOf, rng: np.random.Generator
+) -> Indices:
+    """Sets of demonstrations of a policy (S, A): pairs (n, steps), -1 for none."""
+    mdp = evidence.mdp
     begin = np.where(mdp.terminal, 0.0, mdp.start.floats)
     shown = evidence.demonstrations
     first = np.repeat([d[0][0] for d in shown], n)
@@ -476,15 +470,6 @@ def drawn_like(evidence: Evidence, probabilities: Floats, effort: _Effort) -> In
     for own, limit in zip(walks, limits, strict=True):
         own[:, limit:] = -1
     return walks.transpose(1, 0, 2).reshape(n, -1)
-
-
-def with_one_more(drawn: Indices, seen: Indices) -> Indices:
-    """Drawn sets of pairs, and after them those that were seen; short ones end with -1."""
-    width = max(drawn.shape[1], len(seen))
-    padded = np.full((len(drawn) + 1, width), -1, dtype=np.int64)
-    padded[:-1, : drawn.shape[1]] = drawn
-    padded[-1, : len(seen)] = seen
-    return padded
 
 
 class Listed(NamedTuple):

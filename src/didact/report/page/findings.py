@@ -1,4 +1,4 @@
-"""Findings on pages and in notebooks: attacks, who demonstrated, what stays invisible.
+"""Pages of findings: attacks, who demonstrated, what stays invisible.
 
 Each says its verdict, sentences, and tables whose rows have a bar or an interval beside them; an
 attack is drawn on its world, the trust of a teacher as the density of its posterior.
@@ -6,8 +6,7 @@ attack is drawn on its world, the trust of a teacher as the density of its poste
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, NamedTuple
@@ -44,50 +43,38 @@ End = float | Fraction | None
 Rows = list[tuple[list[str], Span | None]]
 
 
-class FindingTable(NamedTuple):
-    """A table: heads, and rows of cells, each with a bar or none."""
-
-    title: str
-    heads: Sequence[str]
-    rows: Rows
-
-
-@dataclass(frozen=True)
-class FindingParts:
-    """What a page and a notebook say of a finding.
-
-    lines: sentences, the first of them the verdict.
-    tables: a notebook shows the first.
-    drawn: a curve, or the parts of a picture, as the template names them.
-    """
-
-    mark: str
-    world: str
-    lines: Sequence[str]
-    tables: Sequence[FindingTable]
-    drawn: Mapping[str, Any]
+Table = tuple[str, Sequence[str], Rows]
+"""A title, heads, and rows of cells, each with a bar or none."""
 
 
 @singledispatch
-def finding_parts(found: Any) -> FindingParts:
-    """The sentences, tables and drawings of a finding, chosen by its type."""
+def finding_page(found: Any) -> str:
+    """The page of a finding, as HTML, chosen by its type."""
     raise TypeError(f"there is no page of {type(found).__name__}")
 
 
-def finding_page(found: Any) -> str:
-    """The page of a finding, as HTML."""
-    parts = finding_parts(found)
-    verdict = parts.lines[0].removeprefix(f"{shown_name(parts.world)}: ")  # the heading names it
+def _page(
+    mark: str, world: str, lines: Sequence[str], tables: Sequence[Table], **drawn: Any
+) -> str:
+    """A page.
+
+    lines: sentences, the first of them the verdict.
+    drawn: a curve, or the parts of a picture, as the template names them.
+    """
+    verdict = lines[0].removeprefix(f"{shown_name(world)}: ")  # the heading names it
     given: dict[str, Any] = {"curve": None, "frame": None, "ground": None, "scene": None}
     return render(
         "finding.html.jinja",
         layout="document.html.jinja",
-        title=f"{shown_name(parts.world, 80)}: {parts.mark}",
-        parts=parts,
+        title=f"{shown_name(world, 80)}: {mark}",
+        mark=mark,
+        world=world,
         verdict=verdict[:1].upper() + verdict[1:],
+        lines=lines[1:],
+        tables=tables,
         most=MAX_ROWS,
         version=__version__,
-        **given | dict(parts.drawn),
+        **given | drawn,
     )
 
 
@@ -118,8 +105,8 @@ def _end(value: End) -> str:
     return "any" if value is None else amount(float(value))
 
 
-@finding_parts.register
-def identification_parts(found: Identification) -> FindingParts:
+@finding_page.register
+def _(found: Identification) -> str:
     """What stays invisible, what each weight can be, and which changes reveal something."""
     mdp = found.mdp
     ends = [(low.value, high.value) for low, high in found.bounds]
@@ -128,6 +115,7 @@ def identification_parts(found: Identification) -> FindingParts:
         ([mdp.feature_name(i), *map(_end, pair)], span)
         for i, (pair, span) in enumerate(zip(ends, bars, strict=True))
     ]
+    unseen: Rows = [([m.words, m.reason], None) for m in found.unseen]
     taken = {change.name for change in found.changes or ()}
     tried = sorted(found.tried, key=lambda c: (c.name not in taken, -c.n_revealed, c.price))
     changes: Rows = [
@@ -138,36 +126,28 @@ def identification_parts(found: Identification) -> FindingParts:
         for c in tried
         if c.n_revealed or c.is_enough or c.name in taken
     ]
-    unit = mdp.feature_name(found.unit)
-    return FindingParts(
+    of_weights = (
+        f"What each weight can be within the BEC, in units of {mdp.feature_name(found.unit)}"
+    )
+    return _page(
         "what can be learned here",
         found.task.name,
         [found.lines()[0], *found.told, *change_lines(found)],
         [
-            FindingTable(
-                f"What each weight can be within the BEC, in units of {unit}",
-                ("feature", "from", "to", "drawn"),
-                weights,
-            ),
-            FindingTable(
-                "Not shown from these starts",
-                ("constraint", "reason"),
-                [([m.words, m.reason], None) for m in found.unseen],
-            ),
-            FindingTable(
+            (of_weights, ("feature", "from", "to", "drawn"), weights),
+            ("Not shown from these starts", ("constraint", "reason"), unseen),
+            (
                 "Changes that reveal something",
                 ("change", "price", "reveals", "enough alone", "taken"),
                 changes,
             ),
         ],
-        {},
     )
 
 
-@finding_parts.register
-def attack_parts(found: Attack) -> FindingParts:
+@finding_page.register
+def _(found: Attack) -> str:
     """Which demonstrations an attack takes away, and how many state each constraint."""
-    bec, gone = found.bec, {*found.demonstrations}
     bars = spans(
         [(0.0, float(n)) for _, n in found.stated],
         [n == found.notices + 1 for _, n in found.stated],
@@ -175,24 +155,21 @@ def attack_parts(found: Attack) -> FindingParts:
     stated: Rows = [
         ([words, str(n)], span) for (words, n), span in zip(found.stated, bars, strict=True)
     ]
-    listed: Rows = []
+    gone, listed = {*found.demonstrations}, Rows()
     for i, shown in enumerate(found.shown):
-        steps = steps_in_words(bec.members[shown.member or 0].task, shown)
+        steps = steps_in_words(found.bec.members[shown.member or 0].task, shown)
         done = "flipped" if i in found.flipped else "dropped" if i in gone else ""
         listed.append(([str(i + 1), steps, done], None))
-    return FindingParts(
+    heads = ("constraint", "demonstrations", "drawn")
+    return _page(
         "attack on demonstrations",
         found.task_name,
         found.lines(),
         [
-            FindingTable(
-                "How many demonstrations state each constraint",
-                ("constraint", "demonstrations", "drawn"),
-                stated,
-            ),
-            FindingTable("Demonstrations", ("number", "steps", "attacked"), listed),
+            ("How many demonstrations state each constraint", heads, stated),
+            ("Demonstrations", ("number", "steps", "attacked"), listed),
         ],
-        _attack_picture(found, gone),
+        **_attack_picture(found, gone),
     )
 
 
@@ -219,8 +196,8 @@ def _attack_picture(found: Attack, gone: set[int]) -> dict[str, Any]:
     }
 
 
-@finding_parts.register
-def informativeness_parts(found: Informativeness) -> FindingParts:
+@finding_page.register
+def _(found: Informativeness) -> str:
     """Whether the demonstrator taught, the posterior of the trust, what each demonstration adds."""
     bars = spans([(min(0.0, a), max(0.0, a)) for a in found.adds], [False] * len(found.adds))
     rows: Rows = [
@@ -228,12 +205,12 @@ def informativeness_parts(found: Informativeness) -> FindingParts:
         for i, (a, span) in enumerate(zip(found.adds, bars, strict=True))
     ]
     words = f"What each demonstration adds ({found.measure.replace('-', ' ')})"
-    return FindingParts(
+    return _page(
         "teaching or doing",
         found.task_name,
-        found.lines()[: 4 if rows else None],
-        [FindingTable(words, ("demonstration", "adds", "drawn"), rows)],
-        {"curve": _density(found)},
+        found.lines()[:4],
+        [(words, ("demonstration", "adds", "drawn"), rows)],
+        curve=_density(found),
     )
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from didact.errors import InvalidParameter
+from didact.errors import DidactError, InvalidParameter
 from didact.files.json import read_json
 from didact.inputs import shown
 from didact.learners.chains.informativeness import informativeness, walks_of
@@ -73,18 +73,13 @@ class _Grid:
     """The grid of a file as a model, and the weights of every table of rewards."""
 
     def __init__(self, document: Mapping[str, Any]):
-        try:
-            rows, legend = list(document["grid"]), dict(document["legend"])
-            goal = next(letter for letter, words in legend.items() if "goal" in words)
-            self.colours = sorted({*"".join(rows)} - {".", goal})
-            self.width = len(rows[0])
-            letters = [".", *self.colours, goal]
-            bonus = {x: document["safe"] for x in letters} | {goal: 50}
-            world = gridworld(rows, bonus, terminal=goal, discount=document["discount"])
-        except (KeyError, StopIteration, TypeError, AttributeError) as error:
-            raise InvalidParameter(
-                f"a file of people must have a grid with a goal in its legend: {error!r}"
-            ) from None
+        rows, legend = list(document["grid"]), dict(document["legend"])
+        goal = next(letter for letter, words in legend.items() if "goal" in words)
+        self.colours = sorted({*"".join(rows)} - {".", goal})
+        self.width = len(rows[0])
+        letters = [".", *self.colours, goal]
+        bonus = {x: document["safe"] for x in letters} | {goal: 50}
+        world = gridworld(rows, bonus, terminal=goal, discount=document["discount"])
         self.mdp: MDP = world.mdp
         self.tables = [
             frozenset(found)
@@ -103,10 +98,16 @@ class _Grid:
 def trial(settings: PeopleSettings, number: int) -> Record:
     """Of every trajectory its person, whether it was shown, and what tells about that."""
     document = read_json(settings.file) if settings.file else GRID
-    if not isinstance(document, dict):
-        raise InvalidParameter(f"{settings.file} must hold an object with people")
-    grid = _Grid(document)
-    people = _read(document, grid) if settings.file else _simulated(settings, grid)
+    try:
+        grid = _Grid(document)
+        people = _read(document, grid) if settings.file else _simulated(settings, grid)
+    except DidactError:
+        raise
+    except (KeyError, StopIteration, TypeError, AttributeError, ValueError) as error:
+        raise InvalidParameter(
+            "a file of people must hold an object with a grid, a goal in its legend, and people "
+            f"with a condition and demonstrations: {error!r}"
+        ) from None
     rng = stream(settings.seed, NAME, "draws")
     found = []
     tell = counting("people: {:,} of {:,}")
@@ -141,20 +142,15 @@ Person = tuple[bool, list[tuple[int, list[tuple[int, int]]]]]
 
 def _read(document: Mapping[str, Any], grid: _Grid) -> list[Person]:
     people: list[Person] = []
-    try:
-        for person in document["people"]:
-            given = [
-                (
-                    grid.tables.index(frozenset(each["dangerous"])),
-                    [(row * grid.width + column, action) for row, column, action in each["steps"]],
-                )
-                for each in person["demonstrations"]
-            ]
-            people.append((person["condition"] == "showing", given))
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"people must have a condition and demonstrations: {error!r}"
-        ) from None
+    for person in document["people"]:
+        given = [
+            (
+                grid.tables.index(frozenset(each["dangerous"])),
+                [(row * grid.width + column, action) for row, column, action in each["steps"]],
+            )
+            for each in person["demonstrations"]
+        ]
+        people.append((person["condition"] == "showing", given))
     if {showing for showing, _ in people} != {True, False}:
         raise InvalidParameter(
             f"people must be of both conditions, 'showing' and 'doing'; it is {shown(people)[:80]}"
@@ -177,8 +173,7 @@ def _simulated(settings: PeopleSettings, grid: _Grid) -> list[Person]:
             chosen = 0
             if showing:
                 likely = np.array([log[walks].sum(axis=1) for log in logs])
-                told = likely[table] - np.log(np.exp(likely - likely.max(0)).sum(0)) - likely.max(0)
-                chosen = int(told.argmax())
+                chosen = int((likely[table] - np.logaddexp.reduce(likely)).argmax())
             pairs = [divmod(x, grid.mdp.n_actions) for x in walks[chosen].tolist() if x >= 0]
             given.append((table, pairs))
         people.append((showing, given))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -43,18 +43,19 @@ def cheapest_multicover(
     candidates: all walks there are, where they are listed; else walks are generated.
     """
     columns, demand = columns_of(allowed, candidates), allowed.demand
+    refused = f"no lesson of allowed demonstrations excludes every wrong reward {demand} times: "
     deadline = math.inf if time_limit is None else time.monotonic() + time_limit
     try:
         while True:
             n_witnesses = len(columns.witnesses.rewards)
             if candidates is None:
                 if not columns.complete():
-                    raise Unsupported(_cannot(allowed, "what may be shown cannot teach it"))
+                    raise Unsupported(refused + "what may be shown cannot teach it")
                 columns.generate()
             stage(f"multicover: {n_witnesses:,} wrong rewards, each {demand} times")
             counts = _cheapest_counts(columns, demand, repeats, deadline)
             if counts is None:
-                raise Unsupported(_cannot(allowed, "demonstrations do not suffice; allow repeats"))
+                raise Unsupported(refused + "demonstrations do not suffice; allow repeats")
             chosen = [j for j, n in enumerate(counts) for _ in range(n)]
             direction = thin_direction(allowed.bec, [columns.lines[j] for j in chosen], demand - 1)
             if direction is None:
@@ -63,27 +64,16 @@ def cheapest_multicover(
         cost = sum((columns.costs[j] for j in chosen), Fraction(0))
         certificate = columns.certificate(whole_if_whole(cost))
     except TooLarge:
-        raise Unsupported(_cannot(allowed, "it has too many trajectories to search")) from None
+        raise Unsupported(refused + "it has too many trajectories to search") from None
     if candidates is None:
         members = allowed.bec.members
         firsts = tuple(member.first for member in members) if allowed.bec.is_family else None
         horizon = max(offer.horizon for offer in allowed.offers)
         candidates = Candidates.of(columns.lines, most_actions(members), horizon, firsts)
     costs = [whole_if_whole(cost) for cost in columns.costs]
-    return Cheapest(candidates, costs, tuple(_in_rounds(counts)), certificate)
-
-
-def _cannot(allowed: Allowed, why: str) -> str:
-    return (
-        f"no lesson of allowed demonstrations excludes every wrong reward {allowed.demand} times: "
-        f"{why}"
-    )
-
-
-def _in_rounds(counts: Sequence[int]) -> list[int]:
-    """Every chosen column once, then what is repeated."""
-    most = max(counts, default=0)
-    return [j for k in range(most) for j, n in enumerate(counts) if n > k]
+    # Every chosen column once, then what is repeated.
+    rounds = [j for k in range(max(counts, default=0)) for j, n in enumerate(counts) if n > k]
+    return Cheapest(candidates, costs, tuple(rounds), certificate)
 
 
 def _cheapest_counts(
@@ -94,7 +84,10 @@ def _cheapest_counts(
 
     masks, n = columns.excluded(), len(columns.witnesses.rewards)
     counts, most = [0] * len(masks), demand if repeats else 1
-    used = _useful(masks, columns.costs) if repeats else [j for j, bits in enumerate(masks) if bits]
+    used = [j for j, bits in enumerate(masks) if bits]
+    if repeats:  # of those that exclude the same witnesses the cheapest
+        descending = sorted(used, key=lambda j: (columns.costs[j], j), reverse=True)
+        used = sorted({masks[j]: j for j in descending}.values())
     who: list[list[int]] = [[] for _ in range(n)]
     for place, j in enumerate(used):
         for bit in bits_of(masks[j]):
@@ -122,15 +115,6 @@ def _cheapest_counts(
     return counts
 
 
-def _useful(masks: Sequence[int], costs: Sequence[Fraction]) -> list[int]:
-    """Of the columns that exclude the same witnesses the cheapest, ascending."""
-    best: dict[int, int] = {}
-    for j, bits in enumerate(masks):
-        if bits and (bits not in best or costs[j] < costs[best[bits]]):
-            best[bits] = j
-    return sorted(best.values())
-
-
 Found = tuple[Row, frozenset[int]]
 
 
@@ -141,20 +125,11 @@ def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Fo
     is none: proved by certificates. Where all equality rows follow from what is left, each way to
     open one of them drops a line of its certificate: these are tried one after the other.
     """
-    rows, equalities = bec.rows, bec.cone.equalities
+    exact, equalities = bec.rows.exact, bec.cone.equalities
     if not equalities:
         return None
-    assert rows.exact is not None
-    exact, width = rows.exact, most_actions(bec.members)
-    pairs_of: dict[int, set[int]] = {row: set() for row in equalities}
-    stated = (rows.statements[:, 0] * width + rows.statements[:, 1]).tolist()
-    for pair, row in zip(stated, rows.number.tolist(), strict=True):
-        if row in pairs_of:
-            pairs_of[row].add(pair)
-    who = {
-        row: frozenset(i for i, line in enumerate(lines) if not pairs.isdisjoint(line))
-        for row, pairs in pairs_of.items()
-    }
+    assert exact is not None
+    who = who_states(bec, lines)
     seen: set[frozenset[int]] = set()
 
     def search(dropped: frozenset[int]) -> Found | None:
@@ -168,7 +143,8 @@ def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Fo
             if not isinstance(verdict, Inside):
                 return verdict.witness, dropped
             if len(dropped) < most:
-                support = {row} if row in given else _support(verdict, given)
+                support = {given[i] for i in verdict.multipliers.indices}
+                support = {row} if row in given else support
                 # A row that too many state is broken by no direction in search.
                 few = most - len(dropped)
                 open_to = (who[g] - dropped for g in support)
@@ -182,25 +158,14 @@ def thin_direction(bec: EquivalenceClass, lines: Sequence[Any], most: int) -> Fo
     return search(frozenset())
 
 
-def _support(verdict: Inside, given: Sequence[int]) -> set[int]:
-    """The rows of a certificate."""
-    return {given[i] for i in verdict.multipliers.indices}
-
-
-def demand_of(
-    bec: EquivalenceClass, demonstrations: Sequence[Demonstration]
-) -> Callable[[Sequence[int], int], bool]:
-    """Whether a part of the demonstrations, by number, excludes every wrong reward so often."""
+def excludes_all(
+    bec: EquivalenceClass, demonstrations: Sequence[Demonstration], demand: int
+) -> bool:
+    """Whether every wrong reward is excluded by so many of the demonstrations."""
     require_exact(bec)
     lines = lines_of(bec, demonstrations)
-    who = who_states(bec, lines)
-    stating = [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
-
-    def holds(kept: Sequence[int], demand: int) -> bool:
-        enough = all(len(each.intersection(kept)) >= demand for each in stating)
-        return enough and thin_direction(bec, [lines[i] for i in kept], demand - 1) is None
-
-    return holds
+    enough = all(len(each) >= demand for each in who_state_facet(bec, lines))
+    return enough and thin_direction(bec, lines, demand - 1) is None
 
 
 def require_exact(bec: EquivalenceClass) -> None:
@@ -224,3 +189,9 @@ def who_states(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> dict[in
         if row >= 0:
             found[row] |= by_pair.get(pair, set())
     return {row: frozenset(each) for row, each in found.items()}
+
+
+def who_state_facet(bec: EquivalenceClass, lines: Sequence[Sequence[int]]) -> list[frozenset[int]]:
+    """For each facet the demonstrations that state one of its rows."""
+    who = who_states(bec, lines)
+    return [frozenset[int]().union(*(who[row] for row in each)) for each in bec.cone.facets]
