@@ -18,7 +18,6 @@ from didact.auditing import Audit, Exam
 from didact.bec.classes import EquivalenceClass
 from didact.inputs import counted, shown_name
 from didact.learners import Belief, Risk
-from didact.learners.chains.informativeness import Informativeness
 from didact.learners.files import size_in_words
 from didact.mdp import MDP, Family, Task
 from didact.mdp.naming import episode_numbers, state_words
@@ -46,10 +45,8 @@ from didact.report.words.tasks import (
 )
 from didact.report.words.verdicts import VERDICTS, describe_audit, exam_line
 from didact.teaching import (
-    Attack,
     Difficulty,
     Frontier,
-    Identification,
     Lesson,
     Selection,
     Transfer,
@@ -99,8 +96,9 @@ def _written(value: Any) -> str:
 
 @singledispatch
 def fragment(result: Any) -> str:
-    """The HTML of a result, chosen by its type."""
-    raise TypeError(f"there is no HTML of {type(result).__name__}")
+    """The HTML of a result, chosen by its type; by default its sentences."""
+    first, *lines = result.lines()
+    return result_fragment(first, lines)
 
 
 @fragment.register
@@ -260,15 +258,6 @@ def ranking_fragment(rows: DifficultyRanking) -> str:
     said, table = describe_ranking(list(rows)), ranking_table(list(rows))
     lines = said.following(details=True, indent="")
     return result_fragment(said.verdict, lines, table, tuple(table[0]) if table else ())
-
-
-@fragment.register(Attack)
-@fragment.register(Identification)
-@fragment.register(Informativeness)
-def finding_fragment(found: Any) -> str:
-    """The sentences of a finding; its page has tables and drawings."""
-    verdict, *lines = found.lines()
-    return result_fragment(verdict, lines)
 
 
 @fragment.register

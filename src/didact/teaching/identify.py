@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -44,7 +45,7 @@ from didact.bec.linear import (
     row_reduced,
     unit_floats,
 )
-from didact.errors import DidactError, InvalidParameter, Unsupported
+from didact.errors import DidactError, InvalidParameter
 from didact.inputs import (
     counted,
     entries,
@@ -206,10 +207,12 @@ class Identification:
         ]
         found += [f"  {words}" for words in self.told[:most]]
         if self.bounds:
-            unit = f"{_named(self.mdp, self.unit)} is {self.bounds[self.unit][0].value}"
+            unit = f"{self.mdp.feature_name(self.unit)} is {self.bounds[self.unit][0].value}"
             found.append(f"Within the BEC, where {unit}:")
             others = [i for i in range(len(self.bounds)) if i != self.unit][: most - 1]
-            found += [f"  {_named(self.mdp, i)}: {_range_words(*self.bounds[i])}" for i in others]
+            found += [
+                f"  {self.mdp.feature_name(i)}: {_range_words(*self.bounds[i])}" for i in others
+            ]
         if self.unseen:
             found.append(f"Not shown from these starts: {counted(len(self.unseen), 'constraint')}.")
             found += [f"  {m.words} ({m.reason})" for m in self.unseen[:3]]
@@ -283,8 +286,6 @@ def identify(
     task = named_world(task)
     require_class(task, bec)
     bec = equivalence_class(task, scope=scope, arithmetic="exact") if bec is None else bec
-    if bec.rows.exact is None:
-        raise Unsupported("identify needs exact numbers; give the class of arithmetic='exact'")
     invisible, own = _invisible(bec), bec.cone.defining_rows()
     members = _members(task)
     told = tuple(direction_words(members[0].mdp, direction) for direction in invisible)
@@ -351,7 +352,7 @@ def _bounds(bec: EquivalenceClass) -> tuple[int, tuple[tuple[WeightBound, Weight
 
 def direction_words(mdp: MDP, direction: Row) -> str:
     """What it means that a direction is invisible."""
-    parts = [(amount, _named(mdp, i)) for i, amount in enumerate(direction) if amount]
+    parts = [(amount, mdp.feature_name(i)) for i, amount in enumerate(direction) if amount]
     if len(parts) == 1:
         return f"The weight of {parts[0][1]} changes nothing."
     if len(parts) == mdp.n_features and len({amount for amount, _ in parts}) == 1:
@@ -373,11 +374,6 @@ def invisible_words(mdp: MDP) -> tuple[str, ...]:
     simple = Task(mdp, [int(i == 0) for i in range(mdp.n_features)])
     rows = equivalence_class(simple, arithmetic="exact")
     return tuple(direction_words(mdp, direction) for direction in _invisible(rows))
-
-
-def _named(mdp: MDP, feature: int) -> str:
-    names = mdp.feature_names
-    return f"feature {feature}" if names is None else str(names[feature])
 
 
 @dataclass(frozen=True)
@@ -471,7 +467,7 @@ def _goal_of_pair(
     mdp: MDP, weights: Row, first: int, second: int, *, is_ordered: bool
 ) -> ChangeGoal:
     """A pair of features that is to be told apart, or ordered as the weights order it."""
-    one, other = _named(mdp, first), _named(mdp, second)
+    one, other = mdp.feature_name(first), mdp.feature_name(second)
     row = tuple((i == first) - (i == second) for i in range(len(weights)))
     if not is_ordered:
         return ChangeGoal(f"tell {one} and {other} apart", weights, seen=(row,))
@@ -543,11 +539,11 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
             )
         return with_reward_of(task, other)
     given: dict[str, Any] = {"start": mdp.start, "terminal": mdp.terminal}
-    moves, discount = mdp.transitions, mdp.exact_discount
+    discount, rows = mdp.exact_discount, _rows(mdp)
     if kind == "discount":
         discount = read_number(value, "discount")
     elif kind == "slip":
-        moves = _slipping(mdp, read_number(value, "slip"))
+        rows = _slipping(mdp, read_number(value, "slip"))
     else:
         state, ends = _state(mdp, kind, value), np.flatnonzero(mdp.terminal).tolist()
         start = mdp.start.fractions()
@@ -556,16 +552,16 @@ def _changed(task: Task, kind: str, value: Any) -> Task:
         elif kind == "restart":  # the end leads back to where the world begins
             given["terminal"] = [s for s in ends if s != state]
             back = product([state], range(mdp.n_actions), enumerate(start))
-            moves = _from(mdp, [*_rows(mdp), *((s, a, *begin) for s, a, begin in back)])
+            rows = [*rows, *((s, a, *begin) for s, a, begin in back)]
         else:
             given["start"] = _start_without(start, kind, state)
             if kind == "end":
                 given["terminal"] = [*ends, state]
-                moves = _from(mdp, (row for row in _rows(mdp) if row[0] != state))
+                rows = [row for row in rows if row[0] != state]
             else:  # moves into a wall lead nowhere
-                walled = ((s, a, s if t == state else t, p) for s, a, t, p in _rows(mdp))
-                moves = _from(mdp, walled)
+                rows = [(s, a, s if t == state else t, p) for s, a, t, p in rows]
     named = {name: getattr(mdp, name) for name in ("state_names", "action_names", "feature_names")}
+    moves = Transitions.from_rows(rows, mdp.n_states, mdp.n_actions)
     changed = MDP(moves, mdp.features, discount, **given, **named)
     return Task(changed, task.true_weights, name=f"{task.name}, {kind}={value}")
 
@@ -587,20 +583,15 @@ def _start_without(start: Sequence[Fraction], kind: str, state: int) -> list[Fra
     return [Fraction(0) if s == state else p / (1 - start[state]) for s, p in enumerate(start)]
 
 
-def _rows(mdp: MDP) -> Iterable[tuple[int, int, int, Fraction]]:
+def _rows(mdp: MDP) -> list[tuple[int, int, int, Fraction]]:
     """All (state, action, next state, probability)."""
     moves = mdp.transitions
     pairs = np.repeat(np.arange(len(moves.offsets) - 1), np.diff(moves.offsets)).tolist()
     listed = zip(pairs, moves.successors.tolist(), moves.probabilities.fractions(), strict=True)
-    for pair, target, p in listed:
-        yield *divmod(pair, mdp.n_actions), target, p
+    return [(*divmod(pair, mdp.n_actions), target, p) for pair, target, p in listed]
 
 
-def _from(mdp: MDP, rows: Iterable[tuple[int, int, int, Fraction]]) -> Transitions:
-    return Transitions.from_rows(rows, mdp.n_states, mdp.n_actions)
-
-
-def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
+def _slipping(mdp: MDP, slip: Fraction) -> list[tuple[int, int, int, Fraction]]:
     """With this probability any action is taken instead, all equally likely."""
     if not 0 <= slip <= 1:
         raise InvalidParameter(f"slip must be from 0 to 1; it is {slip}")
@@ -608,7 +599,7 @@ def _slipping(mdp: MDP, slip: Fraction) -> Transitions:
     for state, action, target, p in _rows(mdp):
         mixed.append((state, action, target, p * (1 - slip)))
         mixed += [(state, b, target, p * slip / mdp.n_actions) for b in range(mdp.n_actions)]
-    return _from(mdp, mixed)
+    return mixed
 
 
 def _proposed(given: Task | Family) -> list[_Lazy]:
@@ -664,13 +655,22 @@ def _try(
     """
     invisible = _hidden(own, len(goal.weights))
     tried, stated = list[TriedChange](), list[list[Row]]()
+    floats_look = is_proposed and not goal.is_of_rewards
+    directions = np.array([[float(x / max(map(abs, u))) for x in u] for u in invisible])
     tell = counting("identify: {:,} of {:,} changes")
     for number, change in enumerate(candidates):
         if tell is not None and number % 10 == 0:
             tell(number, len(candidates))
-        is_exact = not is_proposed or goal.is_of_rewards
-        stated.append(_stated(change, invisible, scope, exact=is_exact))
-        n, is_enough = n_seen(invisible, stated[-1]), goal.is_reached([*own, *stated[-1]])
+        other, rows = None, list[Row]()
+        with suppress(DidactError):  # a wall in the only start cannot be made
+            other = change.task
+        seen = np.inf
+        if other is not None and floats_look:
+            seen = np.abs(_float_rows(other.mdp) @ directions.T).max(initial=0)
+        if other is not None and seen > UNSEEN:
+            rows = equivalence_class(other, scope=scope, arithmetic="exact").cone.defining_rows()
+        stated.append(rows)
+        n, is_enough = n_seen(invisible, rows), goal.is_reached([*own, *rows])
         tried.append(TriedChange(change.name, change.price, n, is_enough))
         if is_proposed and is_enough:
             break
@@ -705,21 +705,6 @@ def _cheapest(
     except Uncoverable:
         return None
     return found if found.chosen else None
-
-
-def _stated(change: Any, invisible: Sequence[Row], scope: Scope, *, exact: bool) -> list[Row]:
-    """Rows of the changed MDP that define its BEC; none where it cannot be made.
-
-    exact: else floats may say first that it sees none of the invisible directions.
-    """
-    try:
-        other = change.task
-    except DidactError:
-        return []
-    directions = np.array([[float(x / max(map(abs, u))) for x in u] for u in invisible])
-    if exact or np.abs(_float_rows(other.mdp) @ directions.T).max(initial=0) > UNSEEN:
-        return equivalence_class(other, scope=scope, arithmetic="exact").cone.defining_rows()
-    return []
 
 
 def _float_rows(mdp: MDP) -> Floats:

@@ -13,13 +13,12 @@ from typing import Any
 from didact.auditing import Exam
 from didact.files.json import write_text
 from didact.files.kinds import PAGE
-from didact.learners.chains.informativeness import Informativeness
 from didact.mdp import Family, Task, as_family, as_task
 from didact.report.page.family import family_page, frontier_page
 from didact.report.page.findings import finding_page
 from didact.report.page.items import exam_page, mixed_lesson_page
 from didact.report.page.lesson import lesson_page
-from didact.teaching import Attack, Frontier, Identification, Lesson
+from didact.teaching import Frontier, Lesson
 from didact.teaching.lesson import verified_lesson
 
 EXACT_UP_TO = 20_000
@@ -27,9 +26,9 @@ EXACT_UP_TO = 20_000
 
 
 @singledispatch
-def write_page(result: Any, path: str | os.PathLike[str], **options: Any) -> Any:
-    """Write the page of a result, chosen by its type."""
-    raise TypeError(f"there is no page of {type(result).__name__}")
+def write_page(result: Any, path: str | os.PathLike[str]) -> Any:
+    """Write the page of a result, chosen by its type; by default that of a finding."""
+    write_text(finding_page(result), path, kind=PAGE)
 
 
 @write_page.register
@@ -55,13 +54,6 @@ def _(lesson: Lesson, path: str | os.PathLike[str], *, task: Any, **shown: Any) 
 @write_page.register
 def _(found: Frontier, path: str | os.PathLike[str]) -> None:
     write_text(frontier_page(found), path, kind=PAGE)
-
-
-@write_page.register(Attack)
-@write_page.register(Identification)
-@write_page.register(Informativeness)
-def _(found: Any, path: str | os.PathLike[str]) -> None:
-    write_text(finding_page(found), path, kind=PAGE)
 
 
 @write_page.register
