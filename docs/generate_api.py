@@ -122,7 +122,8 @@ def options_in(value: Any) -> dict[str, set[str]]:
 def members_of(value: type) -> dict[str, tuple[Any, bool]]:
     """The function of every property and method of a class, and whether it is called."""
     found = {}
-    for name, member in vars(value).items():
+    bases = (base for base in reversed(value.__mro__) if base.__module__.startswith("didact."))
+    for name, member in ((n, m) for base in bases for n, m in vars(base).items()):
         wrapped = [getattr(member, place, None) for place in ("fget", "func", "__func__")]
         function = next((w for w in wrapped if w is not None), member)
         if name[0] != "_" and inspect.isfunction(function):

@@ -6,6 +6,7 @@ three chooses by the type of the result.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -26,3 +27,24 @@ def write_page(result: Any, path: Any, **options: Any) -> Any:
 def draw(result: Any, ax: Any, **style: Any) -> Any:
     """Draw a result on Matplotlib axes, new ones for None; the axes."""
     return import_module(PLOTS).draw(result, ax, **style)
+
+
+class Finding:
+    """What can be drawn, written as a page, and shown in a notebook without being told more."""
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draw it.
+
+        ax: Matplotlib axes, new ones by default; they are returned.
+        style: options of the function of `didact.plots` that draws it, or of its lines or bars.
+        """
+        return draw(self, ax, **style)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of it.
+
+        path: of the page, a name that ends with .html.
+        """
+        write_page(self, path)
+
+    _repr_html_ = in_notebook

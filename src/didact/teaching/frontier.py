@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from didact.bec.classes import EquivalenceClass, class_of, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import entries, seconds, shown, shown_name
 from didact.mdp import Family, Task
-from didact.mdp.showing import draw, in_notebook, write_page
+from didact.mdp.showing import Finding
 from didact.numerics.exact import changed
 from didact.random import stream
 from didact.teaching.build import TeachSettings
@@ -85,8 +84,11 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class Frontier(Finding):
     """Lessons from the loosest bound on the loss to the exact one.
+
+    `plot` draws their numbers of demonstrations over the loss that is left; the page of `report`
+    has a slider over the lessons, and the mistakes that each leaves.
 
     task_name: of the task.
     learner_model: whose loss is bounded.
@@ -108,8 +110,6 @@ class Frontier:
         )
         return f"Frontier({shown_name(self.task_name)!r}, {sizes})"
 
-    _repr_html_ = in_notebook
-
     def to_records(self) -> list[dict[str, Any]]:
         """A row for each point: loss, share, bound, sizes, cost, bounds, worst, mean, status."""
         return [point.to_dict() for point in self.points]
@@ -121,21 +121,6 @@ class Frontier:
             "learner_model": self.learner_model,
             "points": self.to_records(),
         }
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page with a slider over the lessons, and the mistakes that each leaves.
-
-        path: of the page, such as 'frontier.html'.
-        """
-        write_page(self, path)
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the number of demonstrations over the loss that is left.
-
-        ax: Matplotlib axes, new ones by default; they are returned.
-        style: options of `didact.plots.frontier`.
-        """
-        return draw(self, ax, **style)
 
 
 def frontier(

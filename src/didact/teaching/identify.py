@@ -18,7 +18,6 @@ confirmed by `teach` on the resulting family, in exact arithmetic.
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -58,7 +57,7 @@ from didact.inputs import (
 )
 from didact.mdp import MDP, Family, Task, Transitions
 from didact.mdp.naming import state_words
-from didact.mdp.showing import draw, in_notebook, write_page
+from didact.mdp.showing import Finding
 from didact.numerics.exact import Floats, read_number, whole_if_whole
 from didact.planning.paths import reachable_states
 from didact.planning.successor import float_successor_features
@@ -102,8 +101,11 @@ class TriedChange(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Identification:
+class Identification(Finding):
     """What stays open in an MDP whatever is demonstrated, and what would reveal it.
+
+    `plot` draws what each weight can be within the BEC; the page of `report` also says what is
+    invisible, and what changes reveal.
 
     task: that was looked at, or the family.
     invisible: basis of the invisible directions, integers.
@@ -173,23 +175,6 @@ class Identification:
             }
         )
         return document
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw what each weight can be within the BEC.
-
-        ax: Matplotlib axes, new ones by default; they are returned.
-        style: of the lines, as Matplotlib's hlines takes it.
-        """
-        return draw(self, ax, **style)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of what is invisible, the bounds of all weights, and changes.
-
-        path: of the page, such as 'identify.html'.
-        """
-        write_page(self, path)
-
-    _repr_html_ = in_notebook
 
     def lines(self, most: int = 8) -> list[str]:
         """The result in sentences.

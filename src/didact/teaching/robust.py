@@ -19,7 +19,6 @@ excludes nothing that the true one does not: there a flip counts as a drop.
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.errors import InvalidParameter
 from didact.inputs import counted, explains_names, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.showing import draw, in_notebook, write_page
+from didact.mdp.showing import Finding
 from didact.stages import counting
 from didact.teaching.covers.candidates import lines_of
 from didact.teaching.covers.multicover import require_exact, thin_direction, who_state_facet
@@ -47,8 +46,11 @@ ANY_LOSS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Attack:
+class Attack(Finding):
     """The fewest demonstrations to drop or to flip so that a learner may lose so much.
+
+    `plot` draws how many demonstrations state each constraint; the page of `report` also shows
+    the attacked demonstrations on the world.
 
     task_name: of the task that is taught.
     demonstrations: which, by number from 0.
@@ -88,23 +90,6 @@ class Attack:
         values = {name: getattr(self, name) for name in (*names, "survives", "notices")}
         document: dict[str, Any] = plain_document(values)
         return document
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw how many demonstrations state each constraint.
-
-        ax: Matplotlib axes, new ones by default; they are returned.
-        style: of the bars, as Matplotlib's barh takes it.
-        """
-        return draw(self, ax, **style)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page: the attacked demonstrations on the world, and how many state what.
-
-        path: of the page, such as 'attack.html'.
-        """
-        write_page(self, path)
-
-    _repr_html_ = in_notebook
 
     def lines(self) -> list[str]:
         """The result in sentences."""

@@ -25,7 +25,6 @@ of the draws: how many of them are less likely (under the softmax policy) than w
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,7 +53,7 @@ from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.family import sink_of
 from didact.mdp.items import has_ended
 from didact.mdp.model import as_weights
-from didact.mdp.showing import draw, in_notebook, write_page
+from didact.mdp.showing import Finding
 from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
@@ -91,8 +90,11 @@ class TrustInterval(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Informativeness:
+class Informativeness(Finding):
     """Whether a demonstrator taught or did, and how sure that is.
+
+    `plot` draws the posterior density of the trust; the page of `report` also says the verdict and
+    what each demonstration adds.
 
     log_bayes_factor: log P(D | teaching) - log P(D | doing).
     trust: the interval of lambda given teaching.
@@ -162,23 +164,6 @@ class Informativeness:
         found = {name: getattr(self, name) for name in (*names, *more)}
         document: dict[str, Any] = plain_document({**found, "trust": self.trust._asdict()})
         return document
-
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the posterior density of the trust.
-
-        ax: Matplotlib axes, new ones by default; they are returned.
-        style: of the line, as Matplotlib takes it.
-        """
-        return draw(self, ax, **style)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page: the verdict, the posterior of the trust, what each demonstration adds.
-
-        path: of the page, such as 'demonstrator.html'.
-        """
-        write_page(self, path)
-
-    _repr_html_ = in_notebook
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
