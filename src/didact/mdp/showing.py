@@ -29,7 +29,7 @@ def draw(result: Any, ax: Any, **style: Any) -> Any:
     return import_module(PLOTS).draw(result, ax, **style)
 
 
-class Finding:
+class Showable:
     """What can be drawn, written as a page, and shown in a notebook without being told more."""
 
     def plot(self, ax: Any = None, **style: Any) -> Any:

@@ -14,7 +14,7 @@ from didact.bec.classes import EquivalenceClass, class_of, shown_pairs
 from didact.errors import InvalidParameter
 from didact.inputs import entries, seconds, shown, shown_name
 from didact.mdp import Family, Task
-from didact.mdp.showing import Finding
+from didact.mdp.showing import Showable
 from didact.numerics.exact import changed
 from didact.random import stream
 from didact.teaching.build import TeachSettings
@@ -84,7 +84,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier(Finding):
+class Frontier(Showable):
     """Lessons from the loosest bound on the loss to the exact one.
 
     `plot` draws their numbers of demonstrations over the loss that is left; the page of `report`

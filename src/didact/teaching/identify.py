@@ -57,7 +57,7 @@ from didact.inputs import (
 )
 from didact.mdp import MDP, Family, Task, Transitions
 from didact.mdp.naming import state_words
-from didact.mdp.showing import Finding
+from didact.mdp.showing import Showable
 from didact.numerics.exact import Floats, read_number, whole_if_whole
 from didact.planning.paths import reachable_states
 from didact.planning.successor import float_successor_features
@@ -101,7 +101,7 @@ class TriedChange(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Identification(Finding):
+class Identification(Showable):
     """What stays open in an MDP whatever is demonstrated, and what would reveal it.
 
     `plot` draws what each weight can be within the BEC; the page of `report` also says what is

@@ -29,7 +29,7 @@ from didact.bec.classes import EquivalenceClass, equivalence_class, require_clas
 from didact.errors import InvalidParameter
 from didact.inputs import counted, explains_names, flag, plain_document, seconds, shown_name
 from didact.mdp import Demonstration, Family, Task
-from didact.mdp.showing import Finding
+from didact.mdp.showing import Showable
 from didact.stages import counting
 from didact.teaching.covers.candidates import lines_of
 from didact.teaching.covers.multicover import require_exact, thin_direction, who_state_facet
@@ -46,7 +46,7 @@ ANY_LOSS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Attack(Finding):
+class Attack(Showable):
     """The fewest demonstrations to drop or to flip so that a learner may lose so much.
 
     `plot` draws how many demonstrations state each constraint; the page of `report` also shows

@@ -53,7 +53,7 @@ from didact.mdp import MDP, Demonstration, Family, Task
 from didact.mdp.family import sink_of
 from didact.mdp.items import has_ended
 from didact.mdp.model import as_weights
-from didact.mdp.showing import Finding
+from didact.mdp.showing import Showable
 from didact.numerics.exact import Floats
 from didact.planning.batch import action_values_of
 from didact.random import Seed, as_generator
@@ -90,7 +90,7 @@ class TrustInterval(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Informativeness(Finding):
+class Informativeness(Showable):
     """Whether a demonstrator taught or did, and how sure that is.
 
     `plot` draws the posterior density of the trust; the page of `report` also says the verdict and
