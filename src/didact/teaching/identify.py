@@ -422,7 +422,7 @@ def _goal(mdp: MDP, weights: Row, goal: Any) -> ChangeGoal:
     """The goal that is asked for."""
     if goal is None:
         return ChangeGoal(REVEAL, weights)
-    k, kind, value = mdp.n_features, "", goal
+    kind, value = "", goal
     if isinstance(goal, str):
         kind, _, value = goal.rpartition("=")
     if kind == "angle":
@@ -431,21 +431,30 @@ def _goal(mdp: MDP, weights: Row, goal: Any) -> ChangeGoal:
             words = f"bring all rewards that fit within {value} degrees of the weights"
             return ChangeGoal(words, weights, cosine=Fraction(math.cos(math.radians(angle))) ** 2)
     elif kind in ("", "order"):
-        value = value.split(",") if isinstance(value, str) else value
-        listed = entries(value, "goal", "features, or of the entries of a direction")
-        listed = [int(x) if isinstance(x, str) and x.strip().isdecimal() else x for x in listed]
-        is_pair = len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed)
-        if is_pair and len({*listed}) == 2 and (kind or k != 2):
-            return _goal_of_pair(mdp, weights, *map(int, listed), is_ordered=bool(kind))
-        if len(listed) == k and not kind:
-            row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
-            if any(row):
-                return ChangeGoal("fix the return of the direction", weights, seen=(row,))
+        found = _goal_of_features(mdp, weights, value, is_ordered=bool(kind))
+        if found is not None:
+            return found
+    k = mdp.n_features
     raise InvalidParameter(
         f"goal must be a pair of different features from 0 to {k - 1}, as 0,1 or order=0,1, "
         f"angle= with degrees between 0 and 90, or a direction ({k},) that is not 0; "
         f"it is {shown(goal)}"
     )
+
+
+def _goal_of_features(mdp: MDP, weights: Row, value: Any, *, is_ordered: bool) -> ChangeGoal | None:
+    """A pair of features or a direction; None where it is neither."""
+    k, given = mdp.n_features, value.split(",") if isinstance(value, str) else value
+    listed = entries(given, "goal", "features, or of the entries of a direction")
+    listed = [int(x) if isinstance(x, str) and x.strip().isdecimal() else x for x in listed]
+    is_pair = len(listed) == 2 and all(is_whole(i) and 0 <= i < k for i in listed)
+    if is_pair and listed[0] != listed[1] and (is_ordered or k != 2):
+        return _goal_of_pair(mdp, weights, *map(int, listed), is_ordered=is_ordered)
+    if len(listed) == k and not is_ordered:
+        row = primitive([read_number(x, f"goal[{i}]") for i, x in enumerate(listed)])
+        if any(row):
+            return ChangeGoal("fix the return of the direction", weights, seen=(row,))
+    return None
 
 
 def _goal_of_pair(

@@ -170,12 +170,7 @@ def attack(
     bec = equivalence_class(task, arithmetic="exact") if bec is None else bec
     require_exact(bec)
     shown = bec.as_demonstrations(demonstrations)
-    for number, each in enumerate(shown, start=1):
-        if not all(bec.members[each.member or 0].plan.optimal[s, a] for s, a in each):
-            raise InvalidParameter(
-                f"attack is on demonstrations that are right; demonstration {number} takes a "
-                "suboptimal action. Leave it out"
-            )
+    _require_right(bec, shown)
     thin = fewest_excluding(bec, shown)
     survives, notices = max(0, (len(thin) - 1) // 2), max(0, len(thin) - 1)
     deadline, group, least = time.monotonic() + limit, thin, len(thin)
@@ -203,6 +198,15 @@ def attack(
         *(bec.name, chosen, least, lost, flipped, survives, notices, bec, tuple(shown)),
         tuple(stated),
     )
+
+
+def _require_right(bec: EquivalenceClass, shown: Sequence[Demonstration]) -> None:
+    for number, each in enumerate(shown, start=1):
+        if not all(bec.members[each.member or 0].plan.optimal[s, a] for s, a in each):
+            raise InvalidParameter(
+                f"attack is on demonstrations that are right; demonstration {number} takes a "
+                "suboptimal action. Leave it out"
+            )
 
 
 def _costly(
