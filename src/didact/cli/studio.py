@@ -61,8 +61,11 @@ def command(
     if export is not None:
         return _export(export, world, added)
     studio = require_package("didact.studio", "studio", "the studio's pages")
-    studio.warm_up()  # it loads while the world is opened
-    source, parameters = (None, {}) if world is None else (world.name, world.parameters)
+    from didact.numerics.threads import interrupts_held_back
+
+    with interrupts_held_back():
+        studio.warm_up()  # it loads while the world is opened
+        source, parameters = (None, {}) if world is None else (world.name, world.parameters)
     limits = {"n_workers": workers, "seconds": seconds, "memory": memory * 2**20}
     with TemporaryDirectory(prefix="didact-") as private:
 

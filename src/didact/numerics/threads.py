@@ -33,7 +33,7 @@ def without_interrupts(*, by_loky: bool = False) -> Iterator[None]:
     not multiprocessing. Resource trackers are started first: starting one unblocks the signal.
     They import nothing from the current folder before they know what this process may import.
     """
-    with outside_this_folder(), _interrupts_held_back(by_loky):
+    with outside_this_folder(), _interrupts_blocked(by_loky):
         yield
 
 
@@ -56,7 +56,27 @@ def outside_this_folder() -> Iterator[None]:
 
 
 @contextmanager
-def _interrupts_held_back(by_loky: bool) -> Iterator[None]:
+def interrupts_held_back() -> Iterator[None]:
+    """Let a Ctrl-C interrupt only after a block: modules that are loaded in it may swallow it.
+
+    Those that Cython made catch a KeyboardInterrupt while they register types, and a server that
+    began so would never end.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda *_: came.append(1))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _interrupts_blocked(by_loky: bool) -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -67,19 +87,13 @@ def _interrupts_held_back(by_loky: bool) -> Iterator[None]:
         from joblib.externals.loky.backend import resource_tracker as of_loky
 
         of_loky.ensure_running()
-    came: list[int] = []
-    is_main = threading.current_thread() is threading.main_thread()
     # Another thread may take the signal, which would then interrupt the start of a worker here.
-    handler = signal.signal(signal.SIGINT, lambda *_: came.append(1)) if is_main else None
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if is_main:
-            signal.signal(signal.SIGINT, handler)
-        if came:
-            signal.raise_signal(signal.SIGINT)
+    with interrupts_held_back():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def begin_worker(parent: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from didact.files.extras import require_package
+from didact.numerics.threads import interrupts_held_back
 from didact.studio.forks import warm_up as warm_up
 
 
@@ -29,13 +30,14 @@ def serve(
     source, parameters: the world that it opens with. host, port: where it listens; names: other
     names under which it is reached. limits: what work may take, by the names of `pool.Limits`.
     """
-    warm_up()
-    sites, server = (_module(name, "the studio's pages") for name in ("site", "server"))
-    from didact.studio.pool import Limits
-    from didact.studio.questions import first_world
+    with interrupts_held_back():
+        warm_up()
+        sites, server = (_module(name, "the studio's pages") for name in ("site", "server"))
+        from didact.studio.pool import Limits
+        from didact.studio.questions import first_world
 
-    site = sites.studio_site(Limits(**(limits or {})), first_world(source, parameters))
-    pool = site.state.pool
+        site = sites.studio_site(Limits(**(limits or {})), first_world(source, parameters))
+        pool = site.state.pool
     server.run(site, host=host, port=port, names=names, ready=ready, ending=pool.stop)
 
 
@@ -54,9 +56,10 @@ def serve_study(
     participants: how many there may be in all; who comes later is told so. shared_computers:
     browsers do not remember who took part.
     """
-    sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
-    from didact.studies.people.records import MAX_PARTICIPANTS, Records
-    from didact.studio.study_stage import staged
+    with interrupts_held_back():
+        sites, server = (_module(name, "the pages of a study") for name in ("study_site", "server"))
+        from didact.studies.people.records import MAX_PARTICIPANTS, Records
+        from didact.studio.study_stage import staged
 
     records = Records(path)
     try:
