@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,7 @@ NUMBER = re.compile(r"-?\d+\.\d{4,}(e-?\d+)?")
 def normalised(text: str, folder: str) -> str:
     """A text without what differs from run to run and from machine to machine."""
     text = text.replace(os.path.realpath(folder), "FOLDER").replace(folder, "FOLDER")
+    text = text.replace(f"Gymnasium {metadata.version('gymnasium')}", "Gymnasium VERSION")
     text = TIMES.sub("TIME", text.replace(didact.__version__, "VERSION"))
     return NUMBER.sub(lambda found: f"{float(found[0]):.4g}", text)
 
